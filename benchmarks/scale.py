@@ -1,12 +1,13 @@
 """Summaries of many predictions, against reading their columns.
 
-    python benchmarks/scale.py [rows in millions, 100 by default] [--only two ten dask memory]
+    python benchmarks/scale.py [rows in millions, 100 by default] [--only two growth ten dask memory]
 
 Writes Parquet files to a temporary folder, and measures in one run: what pyarrow needs to read the
 columns, the summary of them, the summary with all default metrics and intervals, ten groups ("two");
-the same of ten classes ("ten"); two Dask workers against one ("dask"); and streaming against
-`caveat.evaluate` in memory at 10^7 ("memory"). Seconds are those of the clock; the CPU time of a row
-depends less on what else the machine does.
+the same from 10^5 rows on ("growth") and of ten classes ("ten"); two Dask workers against one
+("dask"); and streaming against `caveat.evaluate` in memory at 10^7 ("memory"). Seconds are those of
+the clock; the CPU time of a row depends less on what else the machine does. Both have their ratio to
+the first line of the same measurement.
 """
 
 import argparse
@@ -14,6 +15,7 @@ import resource
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -62,22 +64,32 @@ def read(paths: list[Path], columns: list[str]) -> int:
     return sum(batch.num_rows for batch in ds.dataset(paths).to_batches(columns=columns))
 
 
-def timed(function: Callable[[], Any], repeats: int = 3) -> tuple[float, float]:
-    """Return the shortest of several times, in seconds by the clock and of the CPU."""
-    times, used = [], []
+def timed(tasks: dict[str, Callable[[], Any]], repeats: int = 3) -> dict[str, tuple[float, float]]:
+    """Return the shortest times of each task, in seconds by the clock and of the CPU.
+
+    The tasks take turns, so that other work on the machine meets all of them alike.
+    """
+    times = {name: (float("inf"), float("inf")) for name in tasks}
     for _ in range(repeats):
-        start, cpu = time.perf_counter(), time.process_time()
-        function()
-        times.append(time.perf_counter() - start)
-        used.append(time.process_time() - cpu)
-    return min(times), min(used)
+        for name, function in tasks.items():
+            start, cpu = time.perf_counter(), time.process_time()
+            function()
+            seconds, used = time.perf_counter() - start, time.process_time() - cpu
+            times[name] = min(times[name][0], seconds), min(times[name][1], used)
+    return times
 
 
-def row(name: str, measured: tuple[float, float], reference: float, rows: int) -> None:
-    """Print one line: seconds, nanoseconds of CPU a row, and the ratio to the reference."""
-    seconds, cpu = measured
-    each = cpu / rows * 1e9
-    print(f"{name:52}{seconds:9.2f} s{each:9.1f} ns CPU/row{seconds / reference:8.2f}x", flush=True)
+def table(tasks: dict[str, Callable[[], Any]], rows: int, repeats: int = 3) -> None:
+    """Print a line for each task: seconds, and ratios to the first task by the clock and of CPU."""
+    measured = timed(tasks, repeats)
+    first = next(iter(measured.values()))
+    for name, (seconds, cpu) in measured.items():
+        each = cpu / rows * 1e9
+        print(
+            f"{name:50}{seconds:9.2f} s{seconds / first[0]:8.2f}x{each:9.1f} ns CPU/row"
+            f"{cpu / first[1]:8.2f}x",
+            flush=True,
+        )
 
 
 def main(millions: int, only: set[str]) -> None:
@@ -87,6 +99,8 @@ def main(millions: int, only: set[str]) -> None:
         paths = write_binary(folder, millions) if only - {"ten"} else []
         if "two" in only:
             _two_classes(paths, millions * 1_000_000)
+        if "growth" in only:
+            _growth(folder, paths, millions)
         if "dask" in only:
             _clusters(paths, millions * 1_000_000)
         for path in paths[10_000_000 // PER_FILE :]:
@@ -98,43 +112,77 @@ def main(millions: int, only: set[str]) -> None:
 
 
 GIVEN: dict[str, Any] = {"probability": "p", "target": "y"}
+EVALUATED = "summarize and evaluate all metrics with intervals"
 
 
 def _two_classes(paths: list[Path], rows: int) -> None:
-    bare = timed(lambda: read(paths, ["p", "y"]))
-    row("pyarrow reads probability and truth", bare, bare[0], rows)
-    row("summarize", timed(lambda: caveat.summarize(paths, **GIVEN)), bare[0], rows)
-    row(
-        "summarize and evaluate all metrics with intervals",
-        timed(lambda: caveat.summarize(paths, **GIVEN).evaluate(random_state=0)), bare[0], rows,
-    )  # fmt: skip
-    with_site = timed(lambda: read(paths, ["p", "y", "site"]))
-    row("pyarrow reads the site as well", with_site, with_site[0], rows)
-    row(
-        "summarize ten sites",
-        timed(lambda: caveat.summarize(paths, **GIVEN, group="site")), with_site[0], rows,
-    )  # fmt: skip
+    table(
+        {
+            "pyarrow reads probability and truth": lambda: read(paths, ["p", "y"]),
+            "summarize": lambda: caveat.summarize(paths, **GIVEN),
+            EVALUATED: lambda: caveat.summarize(paths, **GIVEN).evaluate(random_state=0),
+        },
+        rows,
+    )
+    table(
+        {
+            "pyarrow reads the site as well": lambda: read(paths, ["p", "y", "site"]),
+            "summarize ten sites": lambda: caveat.summarize(paths, **GIVEN, group="site"),
+        },
+        rows,
+    )
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-    print(f"{'peak memory of all of this':52}{peak:9.2f} GiB")
+    print(f"{'peak memory of all of this':50}{peak:9.2f} GiB")
+
+
+def _growth(folder: Path, paths: list[Path], millions: int) -> None:
+    """Print the time of a summary with 10^5, 10^6, ... rows; the first million is cut for it."""
+    import pyarrow.parquet as pq
+
+    few = folder / "few.parquet"
+    for rows in (100_000, 1_000_000):
+        pq.write_table(pq.read_table(paths[0]).slice(0, rows), few)
+        _sized([few], rows)
+    for number in (10, 100):
+        if number <= millions:
+            _sized(paths[: number * 1_000_000 // PER_FILE], number * 1_000_000)
+
+
+def _sized(paths: list[Path], rows: int) -> None:
+    print(f"{rows:,} rows")
+    tasks: dict[str, Callable[[], Any]] = {
+        "pyarrow reads probability and truth": lambda: read(paths, ["p", "y"]),
+        "summarize": lambda: caveat.summarize(paths, **GIVEN),
+        EVALUATED: lambda: caveat.summarize(paths, **GIVEN).evaluate(random_state=0),
+    }
+    table(tasks, rows)
 
 
 def _in_memory(paths: list[Path], rows: int) -> None:
-    streamed = timed(lambda: caveat.summarize(paths, **GIVEN).evaluate(random_state=0), 1)
-    table = np.concatenate([np.stack([c.to_numpy() for c in _columns(p)]) for p in paths], axis=1)
-    prediction, y = caveat.Categorical.from_binary(table[0]), table[1].astype(int)
-    memory = timed(lambda: caveat.evaluate(prediction, y, random_state=0), 1)
-    row("evaluate in memory, 10^7", memory, memory[0], rows)
-    row("summarize and evaluate from files, 10^7", streamed, memory[0], rows)
+    both = np.concatenate([np.stack([c.to_numpy() for c in _columns(p)]) for p in paths], axis=1)
+    prediction, y = caveat.Categorical.from_binary(both[0]), both[1].astype(int)
+    table(
+        {
+            "evaluate in memory, 10^7": lambda: caveat.evaluate(prediction, y, random_state=0),
+            "summarize and evaluate from files, 10^7": lambda: caveat.summarize(
+                paths, **GIVEN
+            ).evaluate(random_state=0),
+        },
+        rows,
+        repeats=1,
+    )
 
 
 def _ten_classes(paths: list[Path], rows: int) -> None:
-    bare = timed(lambda: read(paths, [*(f"p_{k}" for k in range(10)), "y"]))
-    row("pyarrow reads ten classes", bare, bare[0], rows)
-    row("summarize ten classes", timed(lambda: caveat.summarize(paths)), bare[0], rows)
-    row(
-        "summarize and evaluate all metrics with intervals",
-        timed(lambda: caveat.summarize(paths).evaluate(random_state=0)), bare[0], rows,
-    )  # fmt: skip
+    names = [*(f"p_{k}" for k in range(10)), "y"]
+    table(
+        {
+            "pyarrow reads ten classes": lambda: read(paths, names),
+            "summarize ten classes": lambda: caveat.summarize(paths),
+            EVALUATED: lambda: caveat.summarize(paths).evaluate(random_state=0),
+        },
+        rows,
+    )
 
 
 def _columns(path: Path) -> list[Any]:
@@ -151,23 +199,26 @@ def _clusters(paths: list[Path], rows: int) -> None:
     except ImportError:
         print("Dask is not installed")
         return
-    seconds = {}
-    for workers in (1, 2):
-        with (
-            LocalCluster(
-                n_workers=workers, threads_per_worker=1, processes=True, dashboard_address=None
-            ) as cluster,
-            Client(cluster),
-        ):
-            # A partition has a million rows. The first run imports what the workers need.
-            frame = dd.read_parquet([str(path) for path in paths], split_row_groups=True)
-            seconds[workers] = timed(lambda frame=frame: caveat.summarize(frame, **GIVEN))
-    row("Dask, one worker", seconds[1], seconds[1][0], rows)
-    row("Dask, two workers", seconds[2], seconds[1][0], rows)
+    clusters = [
+        LocalCluster(n_workers=n, threads_per_worker=1, processes=True, dashboard_address=None)
+        for n in (1, 2)
+    ]
+    # A partition has a million rows. The first run imports what the workers need.
+    frame = dd.read_parquet([str(path) for path in paths], split_row_groups=True)
+
+    def run(cluster: Any) -> None:
+        with Client(cluster):
+            caveat.summarize(frame, **GIVEN)
+
+    names = ("Dask, one worker", "Dask, two workers")
+    # The CPU time is that of this process alone.
+    table({name: partial(run, one) for name, one in zip(names, clusters, strict=True)}, rows)
+    for cluster in clusters:
+        cluster.close()
 
 
 if __name__ == "__main__":
-    parts = ("two", "ten", "dask", "memory")
+    parts = ("two", "growth", "ten", "dask", "memory")
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("millions", nargs="?", type=int, default=100)
     parser.add_argument("--only", nargs="+", choices=parts, default=parts)

@@ -1,7 +1,9 @@
 import numpy as np
 import pytest
 
-from caveat.metrics import METRICS
+import caveat
+from caveat.exceptions import InvalidValueError
+from caveat.metrics import METRICS, _inputs
 from caveat.metrics._core.sharing import is_sharing, shared, sharing
 
 from ..contracts.metric_cases import make
@@ -61,3 +63,24 @@ def test_a_block_within_another_shares_with_it():
         shared("what", (array,), lambda: calls.append(1))
     assert len(calls) == 1
     assert not is_sharing()
+
+
+def test_rows_are_checked_once_and_never_less(monkeypatch):
+    p = np.random.default_rng(0).dirichlet(np.ones(3), 200)
+    y = np.arange(200) % 3
+    starts = []
+    check = _inputs.check_rows
+    monkeypatch.setattr(
+        _inputs,
+        "check_rows",
+        lambda block, *given: [starts.append(len(block)), check(block, *given)],
+    )
+    with sharing():
+        for metric in (caveat.metrics.accuracy_score, caveat.metrics.brier_loss):
+            metric(y, p)
+        assert sum(starts) == 200
+        bad = p.copy()
+        bad[7] = [0.5, 0.5, 0.5]
+        for _ in range(2):
+            with pytest.raises(InvalidValueError, match=r"sample 7 sum to 1\.5"):
+                caveat.metrics.accuracy_score(y, bad)

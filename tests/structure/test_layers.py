@@ -10,7 +10,16 @@ ROOT = Path(caveat.__file__).parent
 # Top to bottom; a line may import from the lines above it and from itself.
 LAYERS = [
     {"exceptions", "__version__"},
-    {"_arrays", "_blocks", "_defaults", "_docstrings", "_random", "_registry", "_renamed"},
+    {
+        "_arrays",
+        "_blocks",
+        "_counting",
+        "_defaults",
+        "_docstrings",
+        "_random",
+        "_registry",
+        "_renamed",
+    },
     {"_constructors"},
     {"_validation"},
     {"_groups", "_members", "_parallel"},

@@ -41,3 +41,16 @@ def test_errors_beyond_the_first_block(monkeypatch, samples, bad):
         cells.count_cells(p, y, start=1000)
     with pytest.raises(LabelError, match="y of sample 1000 is 2"):
         cells.count_cells(p, y + np.int8(2) - y, start=1000)
+
+
+def test_batches_add_up_and_a_broken_one_counts_nothing(monkeypatch, samples):
+    p, y, group = samples
+    monkeypatch.setattr(cells, "_BLOCK", 64)
+    counts = cells.CellCounts(3)
+    counts.add(p[:700], y[:700], group[:700])
+    broken = p.copy()
+    broken[1400] = np.nan  # beyond what is counted at once
+    with pytest.raises(InvalidValueError, match="the probability of sample 1400 is nan"):
+        counts.add(broken, y, group)
+    counts.add(p[700:], y[700:], group[700:])
+    np.testing.assert_array_equal(counts.tables, cells.count_cells(p, y, group, 3))

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .._blocks import highest
 from .._random import RandomState
 from .._validation import FloatArray, check_choice
 from ..exceptions import OptionError, UnsupportedPredictionError
@@ -300,7 +301,7 @@ def _option(metric: Metric, name: str, value: float) -> dict[str, float]:
 
 def _categorical(prediction: Categorical, y: Any, note: str = "") -> list[Block]:
     codes = prediction.align(y)
-    wrong = prediction.mean.argmax(axis=1) != codes
+    wrong = highest(prediction.mean)[0] != codes
     split = decompose(prediction)
     return [
         Block(

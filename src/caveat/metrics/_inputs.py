@@ -1,7 +1,7 @@
 """Checked inputs of metrics; arrays are checked while they are read, without another pass."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -26,6 +26,7 @@ from .._validation import (
 from ..exceptions import InvalidValueError, LabelError, ShapeError
 from ..predictions import Categorical, Container
 from ..predictions.given import swapped
+from ._core.sharing import is_sharing, shared
 
 MOST = 10_000_000
 """Larger numbers of bins or points are taken for a mistake; they would fill the memory."""
@@ -55,6 +56,12 @@ class Labeled:
             if self.tolerance is not None:
                 check_rows(block, rows.start, self.tolerance)
             yield rows, block
+
+    def checked(self) -> "Labeled":
+        """Return the same, with rows that are checked."""
+        for _ in self.blocks():
+            pass  # reading the blocks checks them
+        return replace(self, tolerance=None)
 
     def weights(self, rows: slice) -> FloatArray | None:
         """Return the weights of a block, or None where all are 1."""
@@ -101,7 +108,12 @@ def labeled(
             ) from error
         raise
     check_length(codes, len(array), "y_true", "probabilities")
-    return Labeled(codes, array, names, weights(sample_weight, len(array)), tolerance)
+    data = Labeled(codes, array, names, weights(sample_weight, len(array)), tolerance)
+    if tolerance is None or not is_sharing():
+        return data
+    # Metrics that share their work check the rows once.
+    shared(("checked", tolerance), (array,), data.checked)
+    return replace(data, tolerance=None)
 
 
 def second_class(data: Labeled) -> FloatArray:

@@ -2,13 +2,14 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._blocks import row_blocks
+from .._counting import count_by, sum_by
 from .._validation import FloatArray
 from ._inputs import Labeled, labeled
 
@@ -97,10 +98,7 @@ class Batch:
         """Return the true classes with the probabilities, checked once."""
 
         def make() -> Labeled:
-            data = labeled(self.truth, self.inputs["probabilities"], classes=classes)
-            for _ in data.blocks():
-                pass  # reading the blocks checks them
-            return replace(data, tolerance=None)
+            return labeled(self.truth, self.inputs["probabilities"], classes=classes).checked()
 
         return self.kept(("labeled", names_of(classes)), make)
 
@@ -197,13 +195,15 @@ class Batch:
         parts = [_weighted(value, weight, len(unit)) for value in values]
         if index is not None and len(index) * 8 < self.units * number:
             return self._sparse(unit, index, number, parts)
+        sums, width = np.empty((self.units, len(parts), number)), self.units * number
         place: NDArray[Any] = unit
         if index is not None:
-            place = unit.astype(np.int64) * number
-            place += index
-        sums = np.empty((self.units, len(parts), number))
+            kind = np.promote_types(np.int32, np.min_scalar_type(width))
+            place = np.multiply(unit, number, dtype=kind)
+            np.add(place, index, out=place, casting="unsafe")
         for i, part in enumerate(parts):
-            sums[:, i] = np.bincount(place, part, self.units * number).reshape(-1, number)
+            own = count_by(place, width) if part is None else sum_by(place, part, width)
+            sums[:, i] = own.reshape(-1, number)
         return sums.reshape(len(sums), -1)
 
     def _sparse(

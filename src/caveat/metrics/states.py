@@ -53,8 +53,10 @@ def cell_of(
         last = _OCTAVES * 2**bits
         return np.where(upper, 2 * last - place, place), 2 * last + 1
     last = 2 * _OCTAVES * 2**bits
-    place = _octaves(np.abs(key), bits)
-    return np.where(key < 0, last - place, last + place), 2 * last + 1
+    place, below = _octaves(np.abs(key), bits), key < 0
+    np.negative(place, out=place, where=below)
+    place += last
+    return place, 2 * last + 1
 
 
 def _octaves(key: FloatArray, bits: int) -> NDArray[np.intp]:
@@ -281,8 +283,8 @@ def group_sums(pairs: SumPairs, group: int, groups: int) -> SumPairs:
         return pairs
     result = []
     for columns, sums in pairs:
-        own = np.split(sums, groups)[group]
-        held, some = _compressed(own)
+        size = len(sums) // groups
+        held, some = _compressed(sums[group * size : (group + 1) * size])
         result.append((columns[held], some))
     return tuple(result)
 
@@ -415,8 +417,17 @@ def _compressed(matrix: Any) -> tuple[NDArray[np.int64], FloatArray]:
 
 
 def _added(one: Any, other: Any) -> tuple[NDArray[np.int64], FloatArray]:
-    columns = np.union1d(one[0], other[0])
+    if np.array_equal(one[0], other[0]):
+        return one[0], one[1] + other[1]
+    columns = merged(one[0], other[0])
     sums = np.zeros((len(one[1]), len(columns)))
     for part in (one, other):
         sums[:, np.searchsorted(columns, part[0])] += part[1]
     return columns, sums
+
+
+def merged(one: NDArray[np.int64], other: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the numbers that are in either of two sorted arrays without repetition, sorted."""
+    both = np.concatenate([one, other])
+    both.sort(kind="stable")  # two runs are merged in one pass
+    return both[np.append(np.diff(both) > 0, True)] if len(both) else both

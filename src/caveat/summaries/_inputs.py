@@ -16,6 +16,12 @@ from ._chunks import Chunk, Input, Position, located, stamps
 BATCH = 2**20
 """About how many rows are summed up at once."""
 
+_COUNTED = 2**17
+"""Rows of two classes that are read and counted at once, in the cache."""
+
+_BUFFER = 2**20
+"""Bytes of a column that are read from a file at once."""
+
 _AHEAD = 16
 """Batches of a stream that are held until the classes are known."""
 
@@ -234,7 +240,9 @@ class Files(Columns, Input):
     def tables(self, plan: BatchPlan) -> Iterator[Any]:
         for file in range(len(self.paths)):
             try:
-                for chunk in () if file in self.broken else self._chunks(file, plan, Position()):
+                if file in self.broken:
+                    continue
+                for chunk in self._chunks(file, plan, Position(), _COUNTED):
                     self.place = chunk.place
                     yield from chunk.read()
             except CaveatError as error:
@@ -282,10 +290,14 @@ class Files(Columns, Input):
                 f"{path} {words}, other than {self.paths[0]}; its columns are {listed(names)}"
             )
 
-    def _chunks(self, file: int, plan: BatchPlan, done: Position) -> Iterator[Chunk]:
+    def _chunks(
+        self, file: int, plan: BatchPlan, done: Position, together: int | None = None
+    ) -> Iterator[Chunk]:
         path = self.paths[file]
         if ending(path) in (".parquet", ".pq"):
-            yield from _parquet_chunks(file, path, plan, done)
+            if together is None:
+                together = _COUNTED if plan.counted() and not plan.wanted.group else BATCH
+            yield from _parquet_chunks(file, path, plan, done, together)
             return
         batches = file_batches(path, plan.names, plan.text, plan.numbers, **self._dialect)
         total, row = done.total, 0
@@ -298,8 +310,10 @@ class Files(Columns, Input):
                 total += some.num_rows
 
 
-def _parquet_chunks(file: int, path: Path, plan: BatchPlan, done: Position) -> Iterator[Chunk]:
-    """Yield row groups, those of few rows together; their thread reads them."""
+def _parquet_chunks(
+    file: int, path: Path, plan: BatchPlan, done: Position, together: int
+) -> Iterator[Chunk]:
+    """Yield row groups, those of few rows together; their thread reads some rows at a time."""
     import pyarrow.parquet as pq
 
     with readable(path):
@@ -313,25 +327,30 @@ def _parquet_chunks(file: int, path: Path, plan: BatchPlan, done: Position) -> I
         if i + 1 < len(sizes) and rows + sizes[i + 1] <= BATCH:
             continue
         if row >= done.row:  # a checkpoint ends with a chunk
-            read = partial(_row_groups, path, about, held, plan)
+            read = partial(_row_groups, path, about, held, plan, together)
             yield Chunk(read, rows, total, str(path), file, row)
             total += rows
         held, row = [], row + rows
 
 
-def _row_groups(path: Path, about: Any, groups: list[int], plan: BatchPlan) -> Iterator[Any]:
+def _row_groups(
+    path: Path, about: Any, groups: list[int], plan: BatchPlan, together: int
+) -> Iterator[Any]:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     texts = _texts(about, [*plan.wanted.group, *filter(None, [plan.target])])
     with (
         readable(path),
-        pq.ParquetFile(path, metadata=about, read_dictionary=texts, pre_buffer=True) as stored,
+        pq.ParquetFile(
+            path, metadata=about, read_dictionary=texts, pre_buffer=False, buffer_size=_BUFFER
+        ) as stored,
     ):
         batches = stored.iter_batches(
-            BATCH, row_groups=groups, columns=list(plan.names), use_threads=False
+            together, row_groups=groups, columns=list(plan.names), use_threads=False
         )
-        for table in gathered(pa.Table.from_batches([batch]) for batch in batches):
+        some = (pa.Table.from_batches([batch]) for batch in batches)
+        for table in gathered(some) if together == BATCH else some:
             table.validate(full=True)  # a damaged file must not crash Python
             yield table.select(list(plan.names))
 

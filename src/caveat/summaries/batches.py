@@ -142,12 +142,22 @@ def summarize_counts(
         return summarize_batch(
             prediction, y, groups=list(groups) or None, metrics=metrics, start=start
         )
+    return summary_of_tables(count_parts(p, truth, groups, start), classes, groups, metrics)
+
+
+def summary_of_tables(
+    parts: dict[Place, Part],
+    classes: Sequence[Any],
+    groups: Sequence[Attribute] = (),
+    metrics: Sequence[str] | None = None,
+) -> Summary:
+    """Return the summary of one model's samples of two classes that are counted in tables."""
     empty = Categorical.from_binary([0.5], classes=classes)
     about = about_of(
         empty, truth=True, weighted=False, clustered=False,
         groups=[one.name for one in groups], metrics=metrics,
     )  # fmt: skip
-    return Summary(about, count_parts(p, truth, groups, start))
+    return Summary(about, parts)
 
 
 def _rows(groups: Sequence[Attribute]) -> Iterator[NDArray[np.intp] | None]:

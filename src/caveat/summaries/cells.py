@@ -13,10 +13,11 @@ and the truth, and a probability is known from its cell
 import numpy as np
 from numpy.typing import NDArray
 
+from .._counting import count_by
 from .._validation import FloatArray
 from ..exceptions import InvalidValueError, LabelError
 
-__all__ = ["CELLS", "cells_of", "count_cells", "representatives"]
+__all__ = ["CELLS", "CellCounts", "cells_of", "count_cells", "representatives"]
 
 WIDTHS = 15 * 1024
 """The number of cells of equal width, if they reached from 0 to 1."""
@@ -42,11 +43,69 @@ _HALF = _HIGH + _SIDE
 CELLS = _HALF + 1
 """The number of cells."""
 
-_BLOCK, _ROWS = 2**18, 2**20
+_BLOCK, _ROWS = 2**17, 2**20
 """Rows whose scratch space stays in the cache, and rows of many groups that are counted at once.
 
 Smaller blocks would keep threads waiting for each other between the calls of numpy.
 """
+
+
+class CellCounts:
+    """Counts samples by group, cell and truth, batch by batch.
+
+    Parameters
+    ----------
+    groups : int, default=1
+    """
+
+    def __init__(self, groups: int = 1) -> None:
+        self._groups = groups
+        self._counts = np.zeros(groups * CELLS * 2, dtype=np.int64)
+        self._index = np.empty(min(_ROWS, _BLOCK * groups), dtype=np.int32)
+
+    @property
+    def tables(self) -> NDArray[np.int64]:
+        """The number of samples, (groups, cells, 2)."""
+        return self._counts.reshape(self._groups, CELLS, 2)
+
+    def add(
+        self,
+        probability: NDArray[np.floating],
+        truth: NDArray[np.integer],
+        codes: NDArray[np.integer] | None = None,
+        start: int = 0,
+    ) -> None:
+        """Count some samples; all or, if an error is raised, none of them.
+
+        Parameters
+        ----------
+        probability : ndarray of shape (samples,)
+            That the class is the second.
+        truth : ndarray of shape (samples,)
+            0 or 1.
+        codes : ndarray of shape (samples,), optional
+            The group of each sample, below ``groups``.
+        start : int, default=0
+            The number of the first sample, for errors.
+        """
+        if len(truth) and (truth.min() < 0 or truth.max() > 1):
+            row = int(np.flatnonzero((truth < 0) | (truth > 1))[0])
+            raise LabelError(f"y of sample {start + row} is {truth[row]}; expected 0 or 1")
+        samples, together = len(probability), len(self._index)
+        counts = self._counts if samples <= together else np.zeros_like(self._counts)
+        for outer in range(0, samples, together):
+            cells = self._index[: samples - outer]
+            for first in range(0, len(cells), _BLOCK):
+                cell = cells[first : first + _BLOCK]
+                rows = slice(outer + first, outer + first + len(cell))
+                _place(probability[rows], cell, start + rows.start)
+                cell <<= 1
+                np.add(cell, truth[rows], out=cell, casting="unsafe")
+                if codes is not None:
+                    np.add(cell, np.multiply(codes[rows], 2 * CELLS, dtype=np.int32), out=cell)
+            counts += count_by(cells, len(counts))
+        if counts is not self._counts:
+            self._counts += counts
 
 
 def count_cells(
@@ -60,36 +119,13 @@ def count_cells(
 
     Parameters
     ----------
-    probability : ndarray of shape (samples,)
-        That the class is the second.
-    truth : ndarray of shape (samples,)
-        0 or 1.
-    codes : ndarray of shape (samples,), optional
-        The group of each sample, below ``groups``.
+    probability, truth, codes, start
+        As in `CellCounts.add`.
     groups : int, default=1
-    start : int, default=0
-        The number of the first sample, for errors.
     """
-    if len(truth) and (truth.min() < 0 or truth.max() > 1):
-        row = int(np.flatnonzero((truth < 0) | (truth > 1))[0])
-        raise LabelError(f"y of sample {start + row} is {truth[row]}; expected 0 or 1")
-    size, samples = groups * CELLS * 2, len(probability)
-    counts = np.zeros(size, dtype=np.int64)
-    together = min(_ROWS, _BLOCK * groups)
-    index = np.empty(min(together, samples), dtype=np.int32)
-    ends = np.empty(min(_BLOCK, samples), dtype=bool)
-    for outer in range(0, samples, together):
-        cells = index[: samples - outer]
-        for first in range(0, len(cells), _BLOCK):
-            cell = cells[first : first + _BLOCK]
-            rows = slice(outer + first, outer + first + len(cell))
-            _place(probability[rows], cell, ends[: len(cell)], start + rows.start)
-            cell <<= 1
-            np.add(cell, truth[rows], out=cell, casting="unsafe")
-            if codes is not None:
-                np.add(cell, np.multiply(codes[rows], 2 * CELLS, dtype=np.int32), out=cell)
-        counts += np.bincount(cells, minlength=size)
-    return counts.reshape(groups, CELLS, 2)
+    counts = CellCounts(groups)
+    counts.add(probability, truth, codes, start)
+    return counts.tables
 
 
 def cells_of(probability: NDArray[np.floating], start: int = 0) -> NDArray[np.int32]:
@@ -102,33 +138,25 @@ def cells_of(probability: NDArray[np.floating], start: int = 0) -> NDArray[np.in
         The number of the first sample, for errors.
     """
     result = np.empty(len(probability), dtype=np.int32)
-    ends = np.empty(min(_BLOCK, len(result)), dtype=bool)
     for first in range(0, len(result), _BLOCK):
-        place = result[first : first + _BLOCK]
-        _place(probability[first : first + _BLOCK], place, ends[: len(place)], start + first)
+        rows = slice(first, first + _BLOCK)
+        _place(probability[rows], result[rows], start + first)
     return result
 
 
-def _place(
-    block: NDArray[np.floating],
-    place: NDArray[np.int32],
-    ends: NDArray[np.bool_],
-    start: int,
-) -> None:
+def _place(block: NDArray[np.floating], place: NDArray[np.int32], start: int) -> None:
     """Write the cell of each probability of a block."""
     with np.errstate(invalid="ignore"):  # not a number is no number of a cell: it is an end
         np.multiply(block, WIDTHS, out=place, dtype=np.float64, casting="unsafe")
     # One comparison for both ends: below the first, an unsigned number is huge.
     place -= _EDGE
-    np.greater_equal(place.view(np.uint32), WIDTHS - 2 * _EDGE, out=ends)
+    those = np.flatnonzero(place.view(np.uint32) >= WIDTHS - 2 * _EDGE)
     place += _EDGE
-    those = np.flatnonzero(ends)
     if len(those):
         place[those] = _near_an_end(block[those].astype(np.float64), those, start)
-    np.equal(place, WIDTHS // 2, out=ends)
-    those = np.flatnonzero(ends)
-    if len(those):
-        place[those[block[those] == 0.5]] = _HALF
+    half = block == 0.5
+    if half.any():
+        place[half] = _HALF
 
 
 def _near_an_end(probability: FloatArray, rows: NDArray[np.intp], start: int) -> NDArray[np.int64]:
@@ -141,12 +169,12 @@ def _near_an_end(probability: FloatArray, rows: NDArray[np.intp], start: int) ->
         )
     # The bits of a float64 are its exponent and its fraction: its octave and the cell within.
     place = np.abs(distance, out=distance).view(np.int64) >> (52 - _BITS)
-    place -= _FIRST - 2
     # A distance of exactly 2^-6 belongs to the last octave.
-    np.minimum(place, _SIDE - 1, out=place)
-    if place.min() < 2:
-        place = np.where(place >= 2, place, distance > 0)
-    place += np.where(probability > 0.5, _HIGH, _LOW)
+    np.minimum(place, _FIRST + _SIDE - 3, out=place)
+    place += _LOW + 2 - _FIRST
+    if place.min() < _LOW + 2:
+        place = np.where(place >= _LOW + 2, place, _LOW + (distance > 0))
+    place += np.multiply(probability > 0.5, _SIDE, dtype=np.int64)
     return place
 
 

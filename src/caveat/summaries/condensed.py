@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._counting import count_by, sum_by
 from .._validation import FloatArray
 from ..evaluation.questions import MOST_CLASSES, Question
 from ..metrics.condensed import Rows, sums_by_class, sums_of_rows
@@ -92,7 +93,9 @@ def _columns(
         some = p[:, start : start + _COLUMNS]
         columns = np.empty(some.shape[::-1])
         for first in range(0, len(p), _ROWS):
-            np.minimum(some[first : first + _ROWS].T, 1.0, out=columns[:, first : first + _ROWS])
+            rows = slice(first, first + _ROWS)
+            columns[:, rows] = some[rows].T
+            np.minimum(columns[:, rows], 1.0, out=columns[:, rows])
         for k, column in enumerate(columns, start):
             yield column, codes == k
 
@@ -160,11 +163,11 @@ class _Counted:
     ) -> None:
         """Count some samples."""
         place = cell if self._units == 1 else self._unit[rows] * np.int32(self._number) + cell
-        index = np.add(2 * place, hit, dtype=np.intp)
-        self._counts += np.bincount(index, minlength=len(self._counts))
+        index = np.add(2 * place, hit, dtype=np.int32, casting="unsafe")
+        self._counts += count_by(index, len(self._counts))
         if value is not None:
             for sums, power in zip(self._sums, (value, value * value), strict=True):
-                sums += np.bincount(index, power, len(sums))
+                sums += sum_by(index, power, len(sums))
 
     @cached_property
     def _held(self) -> NDArray[np.intp]:

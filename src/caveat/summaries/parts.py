@@ -7,9 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._blocks import highest
+from .._counting import count_by, sum_by
 from .._validation import FloatArray
 from ..evaluation.questions import Question, by_share
-from ..metrics.states import COARSE, FINE, State, cell_of, grid_sums, group_sums, made_state
+from ..metrics.states import COARSE, FINE, State, cell_of, grid_sums, group_sums, made_state, merged
 from ..metrics.units import UNITS
 from ..predictions import (
     Categorical,
@@ -76,19 +78,21 @@ class Distribution:
         groups : int, default=1
         """
         cell, number = cell_of(values)
-        group = np.zeros(len(values), dtype=np.intp) if codes is None else codes
-        index = cell if codes is None else number * codes + cell
+        group = np.zeros(len(values), dtype=np.int32) if codes is None else codes.astype(np.int32)
+        index = cell.astype(np.int32) if codes is None else number * group + cell.astype(np.int32)
         each = values if weight is None else values * weight
-        sums = [np.bincount(group, one, groups) for one in (each, each * values)]
+        sums = [sum_by(group, one, groups) for one in (each, each * values)]
+        width = number * groups
+        held = count_by(index, width) if weight is None else sum_by(index, weight, width)
         result = []
-        for i, counts in enumerate(np.split(np.bincount(index, weight, number * groups), groups)):
+        for i, counts in enumerate(np.split(held, groups)):
             columns = np.flatnonzero(counts).astype(np.int64)
-            held = counts[columns].astype(np.float64)
-            result.append(cls(columns, held, float(sums[0][i]), float(sums[1][i])))
+            own = counts[columns].astype(np.float64)
+            result.append(cls(columns, own, float(sums[0][i]), float(sums[1][i])))
         return result
 
     def __add__(self, other: "Distribution") -> "Distribution":
-        columns = np.union1d(self.columns, other.columns)
+        columns = merged(self.columns, other.columns)
         counts = np.zeros(len(columns))
         for one in (self, other):
             counts[np.searchsorted(columns, one.columns)] += one.counts
@@ -298,9 +302,8 @@ def numbers_of(
         if mean.shape[1] == 2:
             result.append((("probability", ""), mean[:, 1]))
         else:
-            label = mean.argmax(axis=1)
-            highest = np.take_along_axis(mean, label[:, None], axis=1)[:, 0]
-            result += [(("confidence", ""), highest), (("class", ""), label.astype(np.float64))]
+            label, top = highest(mean)
+            result += [(("confidence", ""), top), (("class", ""), label.astype(np.float64))]
     elif isinstance(prediction, Gaussian | Quantiles):
         point = prediction.moments()[0] if isinstance(prediction, Gaussian) else _median(prediction)
         if point is not None:
@@ -335,9 +338,14 @@ def distributions_of(
     Those that are not all finite are left out.
     """
     result: list[dict[NumberKey, Distribution]] = [{} for _ in range(groups)]
+    before: FloatArray | None = None
+    each: list[Distribution] = []
     for key, values in named:
         if np.isfinite(values).all():
-            each = Distribution.of(values, weight, codes, groups)
+            # With one member, the aleatoric uncertainty is the total one.
+            if before is None or not np.array_equal(before, values):
+                each = Distribution.of(values, weight, codes, groups)
+            before = values
             for own, distribution in zip(result, each, strict=True):
                 own[key] = distribution
     return result

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._blocks import row_blocks
+from ..._blocks import highest, row_blocks
 from ..._validation import FloatArray
 from .._inputs import Labeled
 from ..batch import Batch, names_of
@@ -22,7 +22,7 @@ def most_probable(data: Labeled) -> Iterator[tuple[slice, NDArray[np.intp]]]:
             yield rows, labels[rows]
     else:
         for rows, block in data.blocks():
-            yield rows, block.argmax(axis=1)
+            yield rows, highest(block)[0]
 
 
 def top_of_all(data: Labeled) -> tuple[NDArray[np.intp], FloatArray]:
@@ -31,8 +31,7 @@ def top_of_all(data: Labeled) -> tuple[NDArray[np.intp], FloatArray]:
     def compute() -> tuple[NDArray[np.intp], FloatArray]:
         labels, top = np.empty(len(data), dtype=np.intp), np.empty(len(data))
         for rows, block in data.blocks():
-            labels[rows] = block.argmax(axis=1)
-            top[rows] = np.take_along_axis(block, labels[rows, None], axis=1)[:, 0]
+            labels[rows], top[rows] = highest(block)
         return labels, top
 
     return shared("top", (data.probabilities,), compute)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._arrays import to_numpy
-from ..._blocks import row_blocks
+from ..._blocks import highest, row_blocks
 from ..._validation import FloatArray, LabelArray, as_floats, as_labels, check_unit
 from ...exceptions import ShapeError
 from ...predictions import Categorical
@@ -118,8 +118,7 @@ def events(source: EventSource, kind: str) -> Iterator[Event]:
             yield rows, tops[rows], labels[rows] == source.codes[rows]
     else:
         for rows, block in source.blocks():
-            label = block.argmax(axis=1)
-            top = np.take_along_axis(block, label[:, None], axis=1)[:, 0]
+            label, top = highest(block)
             yield rows, top, label == source.codes[rows]
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..._blocks import highest
 from ..._validation import FloatArray
 from .._core.confusion import most_probable
 from .._core.equal_width import add_sums, bin_of
@@ -122,7 +123,7 @@ def _errors_and_entropies(source: Labeled) -> Iterator[tuple[slice, NDArray[Any]
             yield rows, labels != source.codes[rows], entropies[rows]
     else:
         for rows, block in source.blocks():
-            yield rows, block.argmax(axis=1) != source.codes[rows], entropy_of(block)
+            yield rows, highest(block)[0] != source.codes[rows], entropy_of(block)
 
 
 def all_entropies(source: Labeled) -> FloatArray:

@@ -34,9 +34,14 @@ def information(prediction: Categorical) -> Decomposition:
     (array([0.693, 0.   ]), array([0.   , 0.693]))
     """
     members, samples, classes = prediction.probabilities.shape
-    total, aleatoric = np.empty(samples), np.empty(samples)
+    aleatoric = np.empty(samples)
+    total = np.empty(samples) if members > 1 else aleatoric
+    ones = np.ones(classes)
     for rows in row_blocks(samples, classes):
         block = prediction.probabilities[:, rows]
+        if members == 1:  # nothing is epistemic
+            aleatoric[rows] = -(times_logarithm(block[0], np.empty(block.shape[1:])) @ ones)
+            continue
         mean, entropies = np.zeros(block.shape[1:]), np.zeros(block.shape[1:])
         scratch = np.empty(block.shape[1:])
         for member in block:
