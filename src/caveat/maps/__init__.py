@@ -6,11 +6,13 @@ measured window by window.
 """
 
 from .blocks import BlockSize, block_codes, choose_block, correlation_length
-from .prediction_map import MapEvaluation, PredictionMap
+from .evaluating import LabeledPixels, MapEvaluation
+from .prediction_map import PredictionMap
 from .windowed import measure_windows, windows
 
 __all__ = [
     "BlockSize",
+    "LabeledPixels",
     "MapEvaluation",
     "PredictionMap",
     "block_codes",
