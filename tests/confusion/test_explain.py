@@ -112,7 +112,7 @@ def test_what_is_shown(tmp_path):
         (lambda: caveat.explain_uncertainty(
             [caveat.Categorical(P), caveat.Categorical(P, classes=[2, 1, 0])], H),
          LabelError, "different classes, or another order"),
-        (lambda: caveat.explain_uncertainty(P, H[:2, :2]), ShapeError, "H is for 2 classes, but"),
+        (lambda: caveat.explain_uncertainty(P, H[:2, :2]), ShapeError, "distances is for 2 classes, but"),
         (lambda: caveat.explain_uncertainty(P, H, X_train=P), OptionError, "pass X= too"),
         (lambda: caveat.explain_uncertainty(P, H, P, y_train=[0] * 5, neighbors=2), OptionError,
          "pass X_train="),

@@ -115,7 +115,7 @@ def test_the_grid_of_an_image_with_coordinates():
         pixels.region(y=(0, 1))
     with pytest.raises(OptionError, match="lat must be a pair, the least and the largest"):
         pixels.region(lat=46.0)
-    with pytest.raises(ShapeError, match="no pixel has lat from 0 to 1; the map has 45.0 to 50.0"):
+    with pytest.raises(ShapeError, match="no pixel has lat from 0 to 1; the map has 45"):
         pixels.region(lat=(0, 1))
     with pytest.raises(OptionError, match="it has none"):
         PredictionMap(prediction, grid=(6, 5)).region(y=(0, 1))
@@ -290,20 +290,3 @@ def test_a_reference_without_rioxarray_is_kept(monkeypatch):
     pixels = PredictionMap(caveat.Categorical(P.reshape(-1, 3)), (6, 5), reference="EPSG:4326")
     monkeypatch.delattr(xr.Dataset, "rio", raising=False)
     assert "gini_impurity" in pixels.to_xarray()
-
-
-def test_a_page(tmp_path):
-    pixels = PredictionMap.from_array(scores(1000, 1000, classes=6), axes="y x class")
-    page = pixels.report(tmp_path / "map.html", title="Fields")
-    assert page.stat().st_size < 3e6
-    text = page.read_text(encoding="utf-8")
-    assert text.count("data:image/png") == 4  # classes and three measures
-    assert "1,000 x 1,000 pixels" in text
-    valid = np.arange(30).reshape(6, 5) > 3
-    some = PredictionMap.from_array(P, axes="y x class", valid=valid)
-    assert "26 of them predicted" in some.report(tmp_path / "s.html").read_text(encoding="utf-8")
-    volume = PredictionMap.from_array(scores(2, 3, 4), axes="z y x class")
-    with pytest.raises(UnsupportedPredictionError, match="needs class probabilities on two axes"):
-        volume.report(tmp_path / "v.html")
-    with pytest.raises(OptionError, match="policy decides on predictions"):
-        some.report(tmp_path / "s.html", policy=caveat.TriagePolicy(0.1))

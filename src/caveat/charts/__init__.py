@@ -18,7 +18,7 @@ from ._error_histogram import error_histogram
 from ._experiments import detection, domain_shift, shift
 from ._extremes import Extremes, Sample, extremes
 from ._groups import AGAINST_REST, comparison, groups, trade_off
-from ._maps import class_map, false_color, layer_map
+from ._maps import class_map, false_color, kind_map, label_map, layer_map, number_map
 from ._reliability import reliability
 from ._repair_map import repair_map
 from ._signatures import signatures
@@ -74,10 +74,13 @@ __all__ = [
     "false_color",
     "groups",
     "history",
+    "kind_map",
     "kinds",
+    "label_map",
     "layer_map",
     "measure_ecdf",
     "near_misses",
+    "number_map",
     "operating_curve",
     "overlay",
     "plot",

@@ -67,6 +67,7 @@ CHARTS = Charts(
         _confusion.KINDS,
         _maps.CLASSES,
         _maps.LAYER,
+        _maps.KINDS_MAP,
         _stream.ENTRY,
     ],
 )

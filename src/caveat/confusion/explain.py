@@ -292,7 +292,7 @@ def explain_uncertainty(
     suspicious = _level(suspicious, "suspicious")
     neighbors = check_integer(neighbors, "neighbors")
     classes = models[0].classes
-    H = check_distances(distances, classes)
+    H = check_distances(distances, classes, "distances")
     best = homophily_maximum(H)
     mean = sum(model.mean for model in models) / len(models)
     each = np.array([homophily_uncertainty(model.mean, H, maximum=best) for model in models])

@@ -7,6 +7,7 @@ measured window by window.
 
 from .blocks import BlockSize, block_codes, choose_block, correlation_length
 from .evaluating import LabeledPixels, MapEvaluation
+from .layers import MapLayers, map_layers
 from .prediction_map import PredictionMap
 from .windowed import measure_windows, windows
 
@@ -14,10 +15,12 @@ __all__ = [
     "BlockSize",
     "LabeledPixels",
     "MapEvaluation",
+    "MapLayers",
     "PredictionMap",
     "block_codes",
     "choose_block",
     "correlation_length",
+    "map_layers",
     "measure_windows",
     "windows",
 ]

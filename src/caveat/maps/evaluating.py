@@ -88,8 +88,7 @@ def _chosen(shape: tuple[int, ...], prediction: Any, y: Any, positions: Any) -> 
     if isinstance(prediction, Categorical):
         errors = (prediction.mean.argmax(axis=1) != prediction.align(y)).astype(np.float64)
     elif isinstance(prediction, Gaussian):
-        means = prediction.mean.reshape(len(prediction), -1)[:, 0]
-        errors = np.asarray(y, dtype=np.float64) - means
+        errors = np.asarray(y, dtype=np.float64) - prediction.moments()[0][:, 0]
     else:
         raise UnsupportedPredictionError(
             f"blocks cannot be chosen for a {type(prediction).__name__}; pass block="

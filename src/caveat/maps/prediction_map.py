@@ -27,6 +27,7 @@ from ._grid import (
 )
 from .blocks import block_codes
 from .evaluating import LabeledPixels, MapEvaluation, labeled_pixels
+from .layers import map_layers
 from .windowed import check_memory
 
 
@@ -366,6 +367,28 @@ class PredictionMap(Drawable):
         layer = self.measure(values, **options) if isinstance(values, str) else values
         data = self.to_xarray({"layer": layer})["layer"]
         data.rio.set_spatial_dims(self.axes[-1], self.axes[-2]).rio.to_raster(path)
+
+    def report(
+        self, path: Any, *, title: str | None = None, source: str = "", **layers: Any
+    ) -> Any:
+        """Write a page of linked maps: zoom all together, click a pixel for what it says.
+
+        Parameters
+        ----------
+        path : str or path
+            Where to write, ending in ``.html``.
+        title, source : str, optional
+            The headline, and what stands below it: the file, the model, ...
+        **layers
+            What to show beside the classes, as `caveat.maps.map_layers` takes it: ``measures=``,
+            ``distances=`` between the classes, ``truth=`` with ``missing=``, and the ``image=``
+            itself with its ``channels=``.
+
+        Returns
+        -------
+        Path
+        """
+        return map_layers(self, **layers).report(path, title=title, source=source)
 
     def __repr__(self) -> str:
         some = "" if self.valid is None else f", {len(self.prediction):,} of them predicted"

@@ -52,11 +52,6 @@ def _page(kind: str, heading: str, about: str, result: Any, tables: list[ShownTa
     names = Names()
     verdict = result.verdict()
     said = [Said(one.level, one.text) for one in verdict.statements]
-    shown = [
-        Table(name, header, [[Cell(str(text)) for text in line] for line in body], title=name,
-              heads=True, folded=name if number else "")
-        for number, (name, header, body) in enumerate(tables)
-    ]  # fmt: skip
     figures = [
         Figure(names("chart"), entry.function(result, **options))
         for entry in CHARTS.of(result)
@@ -65,7 +60,16 @@ def _page(kind: str, heading: str, about: str, result: Any, tables: list[ShownTa
     ]
     sections = [
         Section("verdict", "Verdict", "Verdict", "", [Sentences("Verdict", said)], folded=False),
-        Section("numbers", "Numbers", "Numbers", "", [*shown]),
+        Section("numbers", "Numbers", "Numbers", "", [*shown_tables(tables)]),
         Section("charts", "Charts", "Charts", "", [*figures]),
     ]
     return Page(kind, heading, about, sections)
+
+
+def shown_tables(tables: list[ShownTable]) -> list[Table]:
+    """Return tables of text for a page; all but the first are folded."""
+    return [
+        Table(name, header, [[Cell(str(text)) for text in line] for line in body], title=name,
+              heads=True, folded=name if number else "")
+        for number, (name, header, body) in enumerate(tables)
+    ]  # fmt: skip

@@ -330,12 +330,13 @@ class Technique:
 
 @dataclass(frozen=True)
 class Page:
-    """The whole page."""
+    """The whole page; ``parts`` names scripts and style sheets that only some pages need."""
 
     eyebrow: str
     title: str
     about: str
     sections: list[Section]
+    parts: tuple[str, ...] = ()
 
 
 def with_chooser(blocks: list[Any], targets: list[Target], names: Names) -> list[Any]:

@@ -9,7 +9,7 @@ from ..evaluation import Comparison, Evaluation, TriagePolicy
 from ..exceptions import OptionError
 from ..experiments import Disentanglement
 from ..fairness import FairnessAudit
-from ..maps import PredictionMap
+from ..maps import MapLayers, PredictionMap, map_layers
 from ..molecules import Structures
 from ..monitoring import Drift, DriftHistory
 from ._comparison import comparison_page
@@ -34,7 +34,8 @@ def write_report(
     | DriftHistory
     | MeasureComparison
     | UncertaintyExplanation
-    | PredictionMap,
+    | PredictionMap
+    | MapLayers,
     path: str | os.PathLike[str],
     *,
     title: str | None = None,
@@ -52,7 +53,7 @@ def write_report(
     Parameters
     ----------
     result : Evaluation, Comparison, FairnessAudit, Disentanglement, Drift, DriftHistory, \
-MeasureComparison, UncertaintyExplanation or PredictionMap
+MeasureComparison, UncertaintyExplanation, PredictionMap or MapLayers
         What `caveat.evaluate`, `caveat.compare`, `caveat.audit`, `caveat.disentanglement_error`,
         `caveat.drift`, `caveat.monitoring.drift_history`, `caveat.compare_measures` or
         `caveat.explain_uncertainty` returned; or a `caveat.maps.PredictionMap`.
@@ -134,10 +135,11 @@ MeasureComparison, UncertaintyExplanation or PredictionMap
             page = measures_page(result, title, source)
         else:
             page = explanation_page(result, title, source)
-    elif isinstance(result, PredictionMap):
+    elif isinstance(result, PredictionMap | MapLayers):
         if policy is not None:
             raise OptionError("policy decides on predictions: pass it with an evaluation")
-        page = map_page(result, title, source)
+        whole = map_layers(result) if isinstance(result, PredictionMap) else result
+        page = map_page(whole, title, source)
     else:
         raise OptionError(
             "a report is made of what caveat.evaluate, caveat.compare, caveat.audit, "
