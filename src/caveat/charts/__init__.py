@@ -13,6 +13,7 @@ from ._decision import decision_curve
 from ._disentanglement import sweeps, terms
 from ._drift import drift, drift_distribution, history
 from ._ecdf import ecdf
+from ._embedding import embedding
 from ._error_calibration import error_calibration
 from ._error_histogram import error_histogram
 from ._experiments import detection, domain_shift, shift
@@ -68,6 +69,7 @@ __all__ = [
     "drift",
     "drift_distribution",
     "ecdf",
+    "embedding",
     "error_calibration",
     "error_histogram",
     "extremes",

@@ -1,6 +1,7 @@
 """Which classes a model confuses, how far apart they are, and which measure shows it best."""
 
 from ._measure_rows import MeasureRow
+from .embedding import SampleEmbedding, embed_samples
 from .explain import Confusion, PairRow, UncertaintyExplanation, explain_uncertainty
 from .matrix import ConfusionMatrix, confusion_matrix
 from .measures import MeasureComparison, compare_measures
@@ -11,8 +12,10 @@ __all__ = [
     "MeasureComparison",
     "MeasureRow",
     "PairRow",
+    "SampleEmbedding",
     "UncertaintyExplanation",
     "compare_measures",
     "confusion_matrix",
+    "embed_samples",
     "explain_uncertainty",
 ]
