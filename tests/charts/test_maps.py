@@ -106,6 +106,11 @@ def test_maps_of_numbers():
     assert "Dark blue is 0 (certain), yellow 1" in charts.number_map(values / 20).read
     constant = image_of(charts.number_map(np.full((2, 2), 7.0))).values
     assert (constant == constant[0, 0]).all()
+    for ends in ((1, 1), (2, 1), 3, (0, np.inf), (0, "a"), (0, 1, 2)):
+        with pytest.raises(OptionError, match="ends must be two numbers, the first below the"):
+            charts.number_map(values, ends=ends)
+    with pytest.raises(OptionError, match="title must be text; got 3"):
+        charts.number_map(values, 3)
     for bad in (np.full((2, 2), np.nan), np.ones(3)):
         with pytest.raises(ShapeError, match="values must be numbers of shape"):
             charts.number_map(bad)

@@ -88,6 +88,15 @@ def test_what_does_not_fit(options, error, message):
         map_layers(PIXELS, **options)
 
 
+def test_what_is_no_map():
+    with pytest.raises(OptionError, match="pixels must be a PredictionMap; got a ndarray"):
+        map_layers(P)
+    with pytest.raises(OptionError, match="measures must be a list of names; got 'gini'"):
+        map_layers(PIXELS, measures="gini")
+    with pytest.raises(ShapeError, match="three channels to show"):
+        map_layers(PIXELS, image=np.ones((6, 5, 3)), channels=3)
+
+
 def test_predictions_without_a_page():
     volume = PredictionMap(caveat.Categorical(np.full((8, 2), 0.5)), (2, 2, 2))
     with pytest.raises(

@@ -52,8 +52,8 @@ def kind_map(pixels: PredictionMap, distances: Any = None) -> Chart:
     ----------
     pixels : PredictionMap
         The prediction, of two axes.
-    distances : array of shape (classes, classes)
-        Distances between the classes; see `caveat.explain_uncertainty`.
+    distances : array of shape (classes, classes), optional
+        Distances between the classes, which it needs; see `caveat.explain_uncertainty`.
 
     Returns
     -------
@@ -96,7 +96,9 @@ def label_map(
     >>> label_map([[0, 0, 1], [0, 1, -1]], ["oak", "road"]).numbers["pixels"].tolist()
     [3, 2]
     """
-    array, texts = to_numpy(codes, "codes").array, [str(name) for name in list(names)]
+    _check_title(title)
+    array = to_numpy(codes, "codes").array
+    texts = [str(name) for name in to_numpy(names, "names").array.ravel().tolist()]
     if array.ndim != 2 or array.dtype.kind not in "iu" or array.size == 0:
         raise ShapeError(
             f"codes must be whole numbers of shape (height, width); got {array.dtype} of shape "
@@ -173,6 +175,7 @@ def number_map(values: Any, title: str = "Layer", ends: tuple[float, float] | No
     >>> number_map(np.arange(12.0).reshape(3, 4), "Height in meters")
     <Chart: Height in meters, 5 rows>
     """
+    _check_title(title)
     layer, _, _ = as_floats(values, "values")
     known = layer[np.isfinite(layer)]
     if layer.ndim != 2 or not known.size:
@@ -180,7 +183,7 @@ def number_map(values: Any, title: str = "Layer", ends: tuple[float, float] | No
             f"values must be numbers of shape (height, width), one of them finite at least; got "
             f"shape {layer.shape}"
         )
-    low, high = ends_of_layer(layer) if ends is None else ends
+    low, high = ends_of_layer(layer) if ends is None else _checked_ends(ends)
     levels = np.array([0.05, 0.25, 0.5, 0.75, 0.95])
     quantiles = np.quantile(known, levels)
     shares = (_averaged(layer) - low) / ((high - low) or 1.0)
@@ -265,6 +268,20 @@ def _chart(
         y=Axis(label="line", ends=(float(shape[0]), 0.0)), marks=tuple(marks), numbers=numbers,
         square=True, legend=False,
     )  # fmt: skip
+
+
+def _check_title(title: Any) -> None:
+    if not isinstance(title, str):
+        raise OptionError(f"title must be text; got {title!r}")
+
+
+def _checked_ends(ends: Any) -> tuple[float, float]:
+    """Return where colors begin and end: two finite numbers, the first below the second."""
+    pair = np.asarray(ends if isinstance(ends, tuple | list) else [], dtype=object)
+    numbers = [one for one in pair if isinstance(one, int | float | np.number)]
+    if pair.shape != (2,) or len(numbers) != 2 or not -np.inf < numbers[0] < numbers[1] < np.inf:
+        raise OptionError(f"ends must be two numbers, the first below the second; got {ends!r}")
+    return float(numbers[0]), float(numbers[1])
 
 
 def _check(pixels: Any) -> None:

@@ -143,6 +143,12 @@ def map_layers(
     >>> list(layers.numbers)
     ['margin', 'homophily_uncertainty']
     """
+    from .prediction_map import PredictionMap
+
+    if not isinstance(pixels, PredictionMap):
+        raise OptionError(f"pixels must be a PredictionMap; got a {type(pixels).__name__}")
+    if measures is not None and not isinstance(measures, tuple | list):
+        raise OptionError(f"measures must be a list of names; got {measures!r}")
     if len(pixels.shape) != 2:
         raise UnsupportedPredictionError(
             "a page of maps has two axes; take one layer of a volume, as in volume[3]"
@@ -194,7 +200,7 @@ def true_codes(pixels: "PredictionMap", truth: Any, missing: Any = None) -> NDAr
 def checked_image(image: Any, channels: Any) -> tuple[FloatArray, tuple[int, int, int]]:
     """Return an image of three axes, and three of its channels."""
     values, _, _ = as_floats(image, "image")
-    chosen = list(channels)
+    chosen = list(channels) if isinstance(channels, tuple | list) else []
     if values.ndim != 3 or len(chosen) != 3:
         raise ShapeError(
             f"image must have shape (height, width, channels) with three channels to show; got "

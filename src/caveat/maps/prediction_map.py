@@ -377,8 +377,10 @@ class PredictionMap(Drawable):
         ----------
         path : str or path
             Where to write, ending in ``.html``.
-        title, source : str, optional
-            The headline, and what stands below it: the file, the model, ...
+        title : str, optional
+            The headline.
+        source : str, default=""
+            What stands below it: the file, the model, ...
         **layers
             What to show beside the classes, as `caveat.maps.map_layers` takes it: ``measures=``,
             ``distances=`` between the classes, ``truth=`` with ``missing=``, and the ``image=``

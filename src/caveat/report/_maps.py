@@ -51,14 +51,14 @@ class Panel:
     def names(self) -> list[tuple[float, float, str, str]]:
         """Words in the map: places in percent, whether near the left or right end, and the text."""
         height, width = self.shape
-        found: list[tuple[float, float, str, str]] = []
+        words: list[tuple[float, float, str, str]] = []
         for mark in self.chart.marks:
             if isinstance(mark, Text):
                 x, y = 100 * mark.x / width, min(max(100 * mark.y / height, 4.0), 96.0)
                 side = " left" if x < _NEAR else " right" if x > 100 - _NEAR else ""
-                if all(abs(y - other[1]) > 7 or abs(x - other[0]) > 2 * _NEAR for other in found):
-                    found.append((round(x, 2), round(y, 2), side, mark.text))
-        return found
+                if all(abs(y - other[1]) > 7 or abs(x - other[0]) > 2 * _NEAR for other in words):
+                    words.append((round(x, 2), round(y, 2), side, mark.text))
+        return words
 
     @property
     def frame(self) -> tuple[float, float, float]:
