@@ -38,6 +38,15 @@ def test_names_stand_in_their_classes():
     assert (image.values[0, 0] != image.values[-1, 0]).any()
 
 
+def test_names_do_not_overlap_and_the_largest_classes_come_first():
+    stripes = np.tile(np.repeat(np.arange(6), 10), (10, 1))
+    chart = charts.label_map(stripes, list("abcdef"))
+    assert [mark.text for mark in chart.marks if isinstance(mark, Text)] == ["a", "d"]
+    stripes[:, 10:22] = 1
+    larger = charts.label_map(stripes, list("abcdef"))
+    assert [mark.text for mark in larger.marks if isinstance(mark, Text)][0] == "b"
+
+
 def test_the_first_line_is_at_the_top_in_matplotlib():
     _, pixels = quarters()
     ax = pixels.plot("class_map")

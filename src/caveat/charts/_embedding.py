@@ -61,7 +61,6 @@ def embedding(
         ),
         numbers={"sample": result.rows, "x": x, "y": y, "class": [str(one) for one in labels],
                  words: values},
-        square=True,
     )  # fmt: skip
 
 

@@ -19,6 +19,8 @@ from .palettes import KINDS, ends_of_layer, label_colors, shaded, stretched
 
 MOST_PIXELS = 400
 """Along one axis of a drawing; larger images are averaged, or thinned out, to that."""
+_LINE, _WORD = 0.07, 0.44
+"""About the height and the width of a name, as shares of the map: names must not overlap."""
 
 
 def class_map(pixels: PredictionMap, truth: Any = None, missing: Any = None) -> Chart:
@@ -87,8 +89,8 @@ def label_map(
     Returns
     -------
     Chart
-        Names stand in the map, so that it can be read without colors. Its numbers are how many
-        pixels each class has.
+        Names stand in the map, the largest classes first and as many as do not overlap, so that it
+        can be read without colors. Its numbers are how many pixels each class has.
 
     Examples
     --------
@@ -113,9 +115,16 @@ def label_map(
     counts = np.bincount(array[array >= 0], minlength=len(texts))
     shown, step = _thinned(array)
     marks: list[Mark] = [_image(palette[shown], array.shape)]
-    for code in np.unique(shown[shown >= 0]):
+    places: list[tuple[float, float]] = []
+    for code in np.argsort(-counts, kind="stable"):
+        if not (shown == code).any():
+            continue
         y, x = _inside(shown == code)
-        marks.append(Text(x=step * x, y=step * y, text=texts[code][:16], color="ink"))
+        apart = [abs(y - v) > _LINE * shown.shape[0] or abs(x - u) > _WORD * shown.shape[1]
+                 for v, u in places]  # fmt: skip
+        if all(apart):
+            places.append((y, x))
+            marks.append(Text(x=step * x, y=step * y, text=texts[code][:16], color="ink"))
     return _chart(
         array.shape, title, "Names stand in the middle of the widest part of each class.", marks,
         {"class": texts, "pixels": counts, "share": counts / max(1, counts.sum())},

@@ -56,8 +56,7 @@ class Panel:
             if isinstance(mark, Text):
                 x, y = 100 * mark.x / width, min(max(100 * mark.y / height, 4.0), 96.0)
                 side = " left" if x < _NEAR else " right" if x > 100 - _NEAR else ""
-                if all(abs(y - other[1]) > 7 or abs(x - other[0]) > 2 * _NEAR for other in words):
-                    words.append((round(x, 2), round(y, 2), side, mark.text))
+                words.append((round(x, 2), round(y, 2), side, mark.text))
         return words
 
     @property
