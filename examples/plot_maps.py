@@ -2,8 +2,8 @@
 Where a map is uncertain, and why
 =================================
 
-A logistic regression classifies the pixels of an image with 20 channels. Its training data have four classes;
-the image has a fifth one, a tennis court in the forest. No label is needed to find it: the model
+A logistic regression classifies the pixels of an image with 20 channels. Its training data have
+four classes; the image has a fifth one, a tennis court. No label is needed to find it: the model
 hesitates between classes that are far apart.
 """
 
@@ -70,8 +70,8 @@ plt.show()
 # What kind of uncertainty
 # ------------------------
 #
-# Candidates for outliers, wrong labels and unknown classes: nearly half of the court, and one in 400
-# of all other pixels.
+# Candidates for outliers, wrong labels and unknown classes: nearly half of the court, and one in
+# 400 of all other pixels.
 
 explained = caveat.explain_uncertainty(pixels.prediction, distances)
 print(explained.verdict())
@@ -81,8 +81,8 @@ pixels.plot("kind_map", distances=distances)
 plt.show()
 
 # %%
-# One pixel of the court beside the classes: like a meadow in the first channels, and like none of the
-# classes in the infrared. The more probable a class is for the model, the more opaque it is.
+# One pixel of the court beside the classes: like a meadow in the first channels, and like none of
+# the classes in the infrared. The more probable a class is for the model, the more opaque it is.
 
 worst = explained.candidates()[0]
 charts.signatures(X[train], NAMES[y[train]], X[worst], pixels.prediction.mean[worst]).plot()
@@ -110,4 +110,4 @@ print(pixels.evaluate(labels, metrics=["accuracy", "ece"], random_state=0))
 #
 # .. code-block:: python
 #
-#     pixels.report("map.html", distances=distances, truth=labels, image=image, channels=(18, 12, 5))
+#     pixels.report("map.html", distances=distances, truth=labels, image=image)

@@ -131,6 +131,33 @@ def test_all_maps_zoom_and_move_together(browser, reports, picture):
         assert page.evaluate(STACKS)[0].startswith("matrix(2")
 
 
+def test_two_fingers_zoom_and_a_tap_chooses(browser, reports):
+    with opened(browser, reports("map"), 390, has_touch=True) as page:
+        ready(page)
+        frame = page.locator(".map-view").nth(1)
+        frame.scroll_into_view_if_needed()
+        box = frame.bounding_box()
+        x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+        fingers = page.context.new_cdp_session(page)
+
+        def touch(kind, *places):
+            points = [{"x": a, "y": b, "id": k} for k, (a, b) in enumerate(places)]
+            fingers.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+
+        touch("touchStart", (x - 20, y), (x + 20, y))
+        for far in (25, 30, 35, 40):
+            touch("touchMove", (x - far, y), (x + far, y))
+        touch("touchEnd")
+        zoom = page.evaluate(
+            "getComputedStyle(document.querySelector('.maps')).getPropertyValue('--zoom')"
+        )
+        assert float(zoom) == pytest.approx(2.0, rel=0.02)
+        assert "Choose a pixel" in said(page)
+        page.touchscreen.tap(x, y)
+        line, column = (int(n) for n in re.findall(r"Line (\d+), column (\d+)", said(page))[0])
+        assert (line, column) == pytest.approx((HEIGHT / 2, WIDTH / 2), abs=1.01)
+
+
 def test_pixels_by_keyboard(browser, reports):
     with opened(browser, reports("map")) as page:
         ready(page)

@@ -44,7 +44,7 @@ def test_names_do_not_overlap_and_the_largest_classes_come_first():
     assert [mark.text for mark in chart.marks if isinstance(mark, Text)] == ["a", "d"]
     stripes[:, 10:22] = 1
     larger = charts.label_map(stripes, list("abcdef"))
-    assert [mark.text for mark in larger.marks if isinstance(mark, Text)][0] == "b"
+    assert next(mark.text for mark in larger.marks if isinstance(mark, Text)) == "b"
 
 
 def test_the_first_line_is_at_the_top_in_matplotlib():
