@@ -10,6 +10,7 @@ import pytest
 
 import caveat
 from caveat.fairness import audit
+from caveat.maps import PredictionMap, map_layers
 from caveat.report import write_report
 
 from ..charts.test_drift import changed, weeks
@@ -79,6 +80,41 @@ def demo():
     return _demo._compared(_demo_models.digits(0), 0)
 
 
+@cache
+def scene():
+    """Layers of a map with everything: classes, truth, measures, kinds and an image."""
+    from scipy.ndimage import gaussian_filter
+
+    rng = np.random.default_rng(0)
+    field = np.stack([gaussian_filter(rng.normal(size=(30, 40)), 4) for _ in range(4)], axis=-1)
+    logits = 40 * field + 0.3 * rng.normal(size=field.shape)
+    pixels = PredictionMap(
+        caveat.Categorical.from_logits(
+            logits.reshape(-1, 4), classes=["meadow", "forest", "water", "<b>roof</b>"]
+        ),
+        grid=(30, 40),
+        coordinates={"y": 100.0 + np.arange(30), "x": 200.0 + np.arange(40)},
+    )
+    steps = np.arange(4)
+    return map_layers(
+        pixels, distances=np.abs(steps[:, None] - steps), image=field,
+        truth=pixels.prediction.classes[field.argmax(axis=-1)],
+    )  # fmt: skip
+
+
+def gaps():
+    whole = scene().pixels
+    valid = np.ones((30, 40), bool)
+    valid[10:20] = False
+    return PredictionMap(whole.prediction.take(np.flatnonzero(valid)), (30, 40), valid)
+
+
+def numbers_map():
+    line, column = np.indices((30, 40))
+    mean, spread = 10.0 * column + line, np.where(column < 20, 2.0, 5.0)
+    return PredictionMap(caveat.Gaussian.from_std(mean.ravel(), spread.ravel()), grid=(30, 40))
+
+
 RESULTS = {
     "classification": classification,
     "regression": regression,
@@ -92,6 +128,9 @@ RESULTS = {
     "two": two_decompositions,
     "drift": changed,
     "history": weeks,
+    "map": scene,
+    "map-gaps": gaps,
+    "map-numbers": numbers_map,
     "demo": demo,
     "demo-evaluation": lambda: demo().evaluations["forest"],
 }

@@ -181,6 +181,13 @@ def pixels():
     return caveat.maps.PredictionMap(caveat.Categorical(p), (20, 20))
 
 
+@cache
+def embedded():
+    rng = np.random.default_rng(0)
+    X, p = rng.normal(size=(60, 4)), rng.dirichlet(np.ones(3), 60)
+    return caveat.confusion.embed_samples(X, p, random_state=0)
+
+
 ALL = {
     "classes": classes,
     "weighted classes": weighted_classes,

@@ -6,8 +6,8 @@ import pytest
 import caveat
 from caveat import charts
 from caveat.charts import Image, Text
-from caveat.charts._maps import class_colors
-from caveat.exceptions import OptionError, ShapeError
+from caveat.charts.palettes import KINDS, label_colors
+from caveat.exceptions import LabelError, OptionError, ShapeError
 from caveat.maps import PredictionMap
 
 
@@ -38,6 +38,15 @@ def test_names_stand_in_their_classes():
     assert (image.values[0, 0] != image.values[-1, 0]).any()
 
 
+def test_names_do_not_overlap_and_the_largest_classes_come_first():
+    stripes = np.tile(np.repeat(np.arange(6), 10), (10, 1))
+    chart = charts.label_map(stripes, list("abcdef"))
+    assert [mark.text for mark in chart.marks if isinstance(mark, Text)] == ["a", "d"]
+    stripes[:, 10:22] = 1
+    larger = charts.label_map(stripes, list("abcdef"))
+    assert next(mark.text for mark in larger.marks if isinstance(mark, Text)) == "b"
+
+
 def test_the_first_line_is_at_the_top_in_matplotlib():
     _, pixels = quarters()
     ax = pixels.plot("class_map")
@@ -48,15 +57,72 @@ def test_the_first_line_is_at_the_top_in_matplotlib():
 
 def test_the_truth_is_beside():
     codes, pixels = quarters()
-    truth = codes.copy()
-    truth[:, :5] = -1
+    truth = np.array(["sky", "oak", "sea"], dtype=object)[codes]
+    truth[:, :5] = None
     chart = charts.class_map(pixels, truth)
     assert chart.title == "True classes"
-    assert (image_of(chart).values[:, :5] == 255).all()
-    with pytest.raises(ShapeError, match="truth must be whole numbers of the shape"):
+    assert chart.numbers["pixels"].tolist() == [500, 200, 300]
+    image = image_of(chart).values
+    assert (image[:, :5] == 255).all()
+    np.testing.assert_array_equal(image[:, 5:], image_of(charts.class_map(pixels)).values[:, 5:])
+    truth[:, :5] = "cloud"
+    np.testing.assert_array_equal(image_of(charts.class_map(pixels, truth, "cloud")).values, image)
+    with pytest.raises(ShapeError, match=r"truth must have the size of the image, \(40, 30\)"):
         charts.class_map(pixels, truth[:4])
-    with pytest.raises(OptionError, match="positions of the 3 classes, or -1 for none"):
-        charts.class_map(pixels, truth + 1)
+    with pytest.raises(LabelError, match="cloud"):
+        charts.class_map(pixels, truth)
+
+
+def test_maps_of_labels():
+    chart = charts.label_map(
+        [[0, 0, 1], [0, 1, -1]], ["oak", "road"], colors=["#ff0000", "#0000ff"]
+    )
+    assert image_of(chart).values[0].tolist() == [[255, 0, 0], [255, 0, 0], [0, 0, 255]]
+    assert image_of(chart).values[1, 2].tolist() == [255, 255, 255]
+    for codes, error, message in (
+        ([[0.0]], ShapeError, "codes must be whole numbers of shape"),
+        ([0, 1], ShapeError, r"got int64 of shape \(2,\)"),
+        ([[0, 2]], OptionError, "positions of the 2 classes, or -1 for none; got 0 to 2"),
+        ([[-2, 1]], OptionError, "got -2 to 1"),
+    ):
+        with pytest.raises(error, match=message):
+            charts.label_map(codes, ["oak", "road"])
+    for colors in (["#ff0000"], ["#ff0000", "red"]):
+        with pytest.raises(OptionError, match="colors must be 2 codes such as '#d55e00'"):
+            charts.label_map([[0, 1]], ["oak", "road"], colors=colors)
+
+
+def test_kinds_of_uncertainty():
+    p = np.array([[[0.97, 0.02, 0.01], [0.5, 0.5, 0.0]], [[0.8, 0.0, 0.2], [0.4, 0.1, 0.5]]])
+    pixels = PredictionMap.from_array(p, axes="y x class")
+    distances = [[0, 1, 4], [1, 0, 4], [4, 4, 0]]
+    chart = charts.kind_map(pixels, distances)
+    assert chart.numbers["class"][-1] == "candidate"
+    assert chart.numbers["pixels"].tolist() == [1, 1, 0, 2]
+    with pytest.raises(OptionError, match="pass distances="):
+        charts.kind_map(pixels)
+
+
+def test_maps_of_numbers():
+    values = np.arange(12.0).reshape(3, 4)
+    values[0, 0] = np.nan
+    chart = charts.number_map(values, "Height")
+    assert "Dark blue is 1, yellow 11" in chart.read
+    assert image_of(chart).values[0, 0].tolist() == [255, 255, 255]
+    assert chart.numbers["at most"][2] == 6
+    same = charts.number_map(values, ends=(1, 11))
+    np.testing.assert_array_equal(image_of(chart).values, image_of(same).values)
+    assert "Dark blue is 0 (certain), yellow 1" in charts.number_map(values / 20).read
+    constant = image_of(charts.number_map(np.full((2, 2), 7.0))).values
+    assert (constant == constant[0, 0]).all()
+    for ends in ((1, 1), (2, 1), 3, (0, np.inf), (0, "a"), (0, 1, 2)):
+        with pytest.raises(OptionError, match="ends must be two numbers, the first below the"):
+            charts.number_map(values, ends=ends)
+    with pytest.raises(OptionError, match="title must be text; got 3"):
+        charts.number_map(values, 3)
+    for bad in (np.full((2, 2), np.nan), np.ones(3)):
+        with pytest.raises(ShapeError, match="values must be numbers of shape"):
+            charts.number_map(bad)
 
 
 def test_layers_have_one_scale():
@@ -68,8 +134,10 @@ def test_layers_have_one_scale():
     sure = PredictionMap(caveat.Categorical(np.tile([1.0, 0.0], (4, 1))), (2, 2))
     light, dark = (image_of(charts.layer_map(one)).values[0, 0].astype(int) for one in (even, sure))
     assert light.sum() > 2 * dark.sum()
-    homophily = charts.layer_map(pixels, "homophily_uncertainty", H=1 - np.eye(3))
+    homophily = charts.layer_map(pixels, "homophily", distances=1 - np.eye(3))
     np.testing.assert_allclose(homophily.numbers["at most"], gini.numbers["at most"])
+    with pytest.raises(OptionError, match="pass distances="):
+        charts.layer_map(pixels, "homophily")
 
 
 def test_pixels_without_prediction_are_white():
@@ -118,8 +186,9 @@ def test_what_has_no_map():
 
 
 def test_colors_of_many_classes_differ():
-    colors = class_colors(21)
+    colors = label_colors(21)
     assert len(np.unique(colors.round(3), axis=0)) == 21
+    colors = np.vstack([colors, label_colors(4, KINDS)])
     # Black text can be read on all of them: a contrast of 4.5 and more.
     linear = np.where(colors <= 0.04045, colors / 12.92, ((colors + 0.055) / 1.055) ** 2.4)
     assert ((linear @ [0.2126, 0.7152, 0.0722] + 0.05) / 0.05).min() > 4.5

@@ -1,5 +1,7 @@
 """Signatures of classes: means without outliers, and a sample beside them."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -35,7 +37,17 @@ def test_a_sample_and_what_a_model_says_of_it():
     drawn = lines(chart)
     assert list(drawn) == ["oak (55%)", "road (40%)", "vine (5%)", "sample in question"]
     assert drawn["oak (55%)"].width > drawn["road (40%)"].width > drawn["vine (5%)"].width
-    assert sum(isinstance(mark, Band) for mark in chart.marks) == 2  # above a random guess
+    bands = [mark for mark in chart.marks if isinstance(mark, Band)]
+    opacity = np.array([mark.opacity for mark in bands])
+    # The opacity grows in a straight line with the posterior.
+    np.testing.assert_allclose(np.diff(opacity) / np.diff([0.55, 0.4, 0.05]), 0.47)
+    shown = [float(text) for text in re.findall('fill-opacity:([0-9.]+)"', chart.svg())]
+    np.testing.assert_allclose(shown, opacity, atol=1e-3)
+    assert drawn["vine (5%)"].opacity < 0.4 < drawn["oak (55%)"].opacity
+    ax = chart.plot()
+    np.testing.assert_allclose([one.get_alpha() for one in ax.collections], opacity)
+    plain = signatures(X, y)
+    assert {mark.opacity for mark in plain.marks if isinstance(mark, Band)} == {None}
     np.testing.assert_array_equal(drawn["sample in question"].y, X[0] + 2)
     assert chart.numbers["channel"][0] == 400
     assert chart.plot().get_xlabel() == "channel"

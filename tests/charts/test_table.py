@@ -37,6 +37,8 @@ OTHERS = {
     "kinds": (examples.explanation, {}),
     "class_map": (examples.pixels, {}),
     "layer_map": (examples.pixels, {}),
+    "kind_map": (examples.pixels, {"distances": 1 - np.eye(3)}),
+    "embedding": (examples.embedded, {}),
 }
 
 
@@ -137,7 +139,7 @@ class TestPlot:
                 "ecdf",
                 "a chart is made of what evaluate, compare, audit, TriagePolicy.decide, "
                 "disentanglement_error, class_detection, shift_curves, domain_shift, drift, "
-                "drift_history, repair, compare_measures or explain_uncertainty returned, or of a PredictionMap; got a list",
+                "drift_history, repair, compare_measures, explain_uncertainty or embed_samples returned, or of a PredictionMap; got a list",
             ),
         ],
     )

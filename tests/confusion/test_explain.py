@@ -103,6 +103,54 @@ def test_what_is_shown(tmp_path):
     assert "%" in with_x.report(tmp_path / "x.html").read_text(encoding="utf-8")
 
 
+def test_kinds_of_mistakes():
+    rng = np.random.default_rng(0)
+    p = rng.dirichlet(np.ones(3), 300)
+    y = (rng.random((300, 1)) > p.cumsum(axis=1)).sum(axis=1)
+    named = caveat.Categorical(p, classes=["cat", "dog", "ship"])
+    result = caveat.explain_uncertainty(named, H, y=named.classes[y])
+    wrong = p.argmax(axis=1) != y
+    by_kind = {row.kind: row for row in result.mistakes}
+    *kinds, last = result.mistakes
+    assert last.kind == "all predictions"
+    assert (last.samples, last.wrong) == (300, wrong.sum())
+    assert sum(row.wrong for row in kinds) == last.wrong
+    sure = result.kinds == "sure"
+    assert by_kind["sure"].share == pytest.approx(wrong[sure].mean())
+    # Wilson's interval of independent samples, from scipy.
+    from scipy.stats import binomtest
+
+    interval = binomtest(int(wrong[sure].sum()), int(sure.sum())).proportion_ci(method="wilson")
+    assert (by_kind["sure"].low, by_kind["sure"].high) == pytest.approx(tuple(interval))
+    # A mistake is distant if a prediction torn between the two classes would be.
+    torn = caveat.explain_uncertainty([[0.5, 0.5, 0], [0.5, 0, 0.5], [0, 0.5, 0.5]], H)
+    assert (torn.separation > 1).tolist() == [False, True, True]
+    ship = (y == 2) | (p.argmax(axis=1) == 2)
+    assert last.distant == (wrong & ship).sum()
+    assert last.close == (wrong & ~ship).sum()
+    said = str(result.verdict())
+    assert f"{100 * last.share:.0f} % of the predictions are wrong (" in said
+    assert "of the mistakes are between distant classes." in said
+    assert result.tables()[1][0] == "Mistakes"
+
+
+def test_mistakes_of_clusters_and_without_any(tmp_path):
+    y = np.tile(P.argmax(axis=1), 20)
+    many = np.tile(P, (20, 1))
+    right = caveat.explain_uncertainty(many, H, y=y)
+    assert right.mistakes[-1].wrong == 0
+    assert "0 % of the predictions are wrong." in str(right.verdict())
+    y[:25] = 1
+    alone = caveat.explain_uncertainty(many, H, y=y)
+    together = caveat.explain_uncertainty(many, H, y=y, cluster=np.repeat(np.arange(10), 10))
+    assert together.mistakes[-1].high > alone.mistakes[-1].high + 0.05
+    same = caveat.explain_uncertainty(many, np.zeros((3, 3)), y=y)
+    assert same.mistakes[-1].distant == 0
+    page = together.report(tmp_path / "m.html").read_text(encoding="utf-8")
+    assert "share that is wrong" in page
+    assert caveat.explain_uncertainty(many, H).mistakes == ()
+
+
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
@@ -112,7 +160,7 @@ def test_what_is_shown(tmp_path):
         (lambda: caveat.explain_uncertainty(
             [caveat.Categorical(P), caveat.Categorical(P, classes=[2, 1, 0])], H),
          LabelError, "different classes, or another order"),
-        (lambda: caveat.explain_uncertainty(P, H[:2, :2]), ShapeError, "H is for 2 classes, but"),
+        (lambda: caveat.explain_uncertainty(P, H[:2, :2]), ShapeError, "distances is for 2 classes, but"),
         (lambda: caveat.explain_uncertainty(P, H, X_train=P), OptionError, "pass X= too"),
         (lambda: caveat.explain_uncertainty(P, H, P, y_train=[0] * 5, neighbors=2), OptionError,
          "pass X_train="),
@@ -123,6 +171,10 @@ def test_what_is_shown(tmp_path):
         (lambda: caveat.explain_uncertainty(P, H, P, X_train=P, y_train=[1], neighbors=2),
          ShapeError, "one label for each of the 5 samples of X_train"),
         (lambda: caveat.explain_uncertainty(P, H, hesitant=2), OptionError, "hesitant"),
+        (lambda: caveat.explain_uncertainty(P, H, y=[0, 1]), ShapeError, "2"),
+        (lambda: caveat.explain_uncertainty(P, H, y=[0, 1, 2, 0, 7]), LabelError, "7"),
+        (lambda: caveat.explain_uncertainty(P, H, y=[0] * 5, confidence=2), OptionError, "confid"),
+        (lambda: caveat.explain_uncertainty(P, H, y=[0] * 5, cluster=[1]), ShapeError, "cluster"),
     ],
 )  # fmt: skip
 def test_what_does_not_fit(call, error, message):

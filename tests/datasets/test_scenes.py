@@ -160,7 +160,9 @@ def test_indian_pines_and_houston(folder):
 
 def test_data_that_are_not_fetched(monkeypatch):
     monkeypatch.delenv("CAVEAT_DATA", raising=False)
-    with pytest.raises(OptionError, match="indian_pines is not fetched; name the folder that has it in the"):
+    with pytest.raises(
+        OptionError, match="indian_pines is not fetched; name the folder that has it in the"
+    ):
         load_indian_pines()
 
 

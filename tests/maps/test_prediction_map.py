@@ -66,12 +66,59 @@ def test_regions():
     np.testing.assert_array_equal(
         pixels[::2, 1:3].measure("gini"), pixels.measure("gini")[::2, 1:3]
     )
-    with pytest.raises(OptionError, match="a region is one slice for each of 2 axes"):
-        pixels[1, 2]
-    with pytest.raises(OptionError, match="a region is one slice"):
-        pixels[:, :, :]
+    for region in ((1, 2), (slice(None), 2), (slice(None),) * 3, "all", (slice(None), [1])):
+        with pytest.raises(OptionError, match="a region is one slice for each of 2 axes"):
+            pixels[region]
     with pytest.raises(ShapeError, match="the region has no pixel"):
         pixels[6:, :]
+
+
+def test_a_layer_of_a_volume_is_a_map():
+    p = scores(2, 3, 4)
+    valid = np.arange(24).reshape(2, 3, 4) % 5 > 0
+    volume = PredictionMap.from_array(p, axes="z y x class", valid=valid)
+    for part, axes, values in (
+        (volume[1], ("y", "x"), volume.measure("gini")[1]),
+        (volume[:, -1], ("z", "x"), volume.measure("gini")[:, -1]),
+        (volume[:, 1:, np.int64(2)], ("z", "y"), volume.measure("gini")[:, 1:, 2]),
+    ):
+        assert part.axes == axes
+        np.testing.assert_array_equal(part.measure("gini"), values)
+    with pytest.raises(ShapeError, match="position 2 of an axis of 2 pixels"):
+        volume[2]
+    with pytest.raises(OptionError, match="one position of a volume"):
+        volume[1, 2]
+
+
+def test_the_grid_is_given_by_name():
+    prediction = caveat.Categorical(P.reshape(-1, 3))
+    pixels = PredictionMap(prediction, grid=(6, 5))
+    assert pixels.shape == pixels.grid == (6, 5)
+    np.testing.assert_array_equal(pixels.layer(P[..., 0].ravel()), P[..., 0])
+
+
+def test_the_grid_of_an_image_with_coordinates():
+    xr = pytest.importorskip("xarray")
+    image = xr.DataArray(
+        np.zeros((4, 6, 5)), dims=("band", "lat", "lon"),
+        coords={"lat": 50 - np.arange(6.0), "lon": 10 + np.arange(5.0)},
+    )  # fmt: skip
+    prediction = caveat.Categorical(P.reshape(-1, 3))
+    pixels = PredictionMap(prediction, grid=image)
+    assert pixels.shape == (6, 5)
+    assert pixels.axes == ("lat", "lon")
+    assert PredictionMap(prediction, grid=image.to_dataset(name="radiance")).axes == ("lat", "lon")
+    part = pixels.region(lat=(46.0, 48.5), lon=(11, 12))
+    np.testing.assert_array_equal(part.measure("gini"), pixels.measure("gini")[2:5, 1:3])
+    assert part.coordinates["lat"].tolist() == [48, 47, 46]
+    with pytest.raises(OptionError, match="no coordinates 'y'; it has lat, lon"):
+        pixels.region(y=(0, 1))
+    with pytest.raises(OptionError, match="lat must be a pair, the least and the largest"):
+        pixels.region(lat=46.0)
+    with pytest.raises(ShapeError, match="no pixel has lat from 0 to 1; the map has 45"):
+        pixels.region(lat=(0, 1))
+    with pytest.raises(OptionError, match="it has none"):
+        PredictionMap(prediction, grid=(6, 5)).region(y=(0, 1))
 
 
 def test_layers():
@@ -92,8 +139,9 @@ def test_layers():
     [
         (P, (6, 5), {}, UnsupportedPredictionError, "use PredictionMap.from_array"),
         (None, (6, 4), {}, ShapeError, "30 samples, the grid 6 x 4 has 24 pixels that count"),
-        (None, (30,), {}, ShapeError, "shape must be"),
-        (None, (6, 5), {"axes": ("y",)}, ShapeError, "shape must be"),
+        (None, (30,), {}, ShapeError, r"grid must be \(height, width\)"),
+        (None, (6, 5), {"axes": ("y",)}, ShapeError, "with a name for each axis"),
+        (None, (6, 0), {}, OptionError, "grid must be"),
         (None, (6, 5), {"valid": np.ones(4, bool)}, ShapeError, "true or false for each of 30"),
         (None, (6, 5), {"valid": np.ones(30)}, ShapeError, "true or false for each of 30"),
     ],
@@ -130,6 +178,27 @@ def test_evaluation_by_blocks():
     assert row.value == other.value
     square = pixels.evaluate(y, block=20, **options)
     assert square.block.side == (20, 20)
+
+
+def test_the_block_size_is_on_the_page(tmp_path):
+    p = scores(20, 20)
+    result = PredictionMap.from_array(p, axes="y x class").evaluate(truth(p), block=5, resamples=0)
+    page = result.report(tmp_path / "e.html", source="field.npy").read_text(encoding="utf-8")
+    assert "field.npy · Intervals from 16 blocks of 5 x 5 pixels" in page
+
+
+def test_labeled_pixels_go_into_everything_that_takes_clusters():
+    p = scores(20, 20)
+    y = truth(p).astype(float)
+    y[:5] = np.nan
+    pixels = PredictionMap.from_array(p, axes="y x class")
+    one = pixels.labeled(y, block=5)
+    assert (len(one.prediction), one.unlabeled, one.block.blocks) == (300, 100, 12)
+    np.testing.assert_array_equal(one.positions, np.arange(100, 400))
+    matrix = caveat.confusion_matrix(
+        one.prediction, one.y, cluster=one.cluster, resamples=20, random_state=0
+    )
+    assert matrix.counts.sum() == 300
 
 
 def test_pixels_without_label_are_left_out_and_counted():
@@ -221,20 +290,3 @@ def test_a_reference_without_rioxarray_is_kept(monkeypatch):
     pixels = PredictionMap(caveat.Categorical(P.reshape(-1, 3)), (6, 5), reference="EPSG:4326")
     monkeypatch.delattr(xr.Dataset, "rio", raising=False)
     assert "gini_impurity" in pixels.to_xarray()
-
-
-def test_a_page(tmp_path):
-    pixels = PredictionMap.from_array(scores(1000, 1000, classes=6), axes="y x class")
-    page = pixels.report(tmp_path / "map.html", title="Fields")
-    assert page.stat().st_size < 3e6
-    text = page.read_text(encoding="utf-8")
-    assert text.count("data:image/png") == 4  # classes and three measures
-    assert "1,000 x 1,000 pixels" in text
-    valid = np.arange(30).reshape(6, 5) > 3
-    some = PredictionMap.from_array(P, axes="y x class", valid=valid)
-    assert "26 of them predicted" in some.report(tmp_path / "s.html").read_text(encoding="utf-8")
-    volume = PredictionMap.from_array(scores(2, 3, 4), axes="z y x class")
-    with pytest.raises(UnsupportedPredictionError, match="needs class probabilities on two axes"):
-        volume.report(tmp_path / "v.html")
-    with pytest.raises(OptionError, match="policy decides on predictions"):
-        some.report(tmp_path / "s.html", policy=caveat.TriagePolicy(0.1))

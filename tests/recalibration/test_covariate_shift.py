@@ -177,7 +177,11 @@ class TestIntervals:
             (np.full(101, np.nan), InvalidValueError, "sample 0 is nan"),
             (np.full(101, np.inf), InvalidValueError, "sample 0 is inf; .* finite"),
             (np.zeros(101), InvalidValueError, "of every calibration sample is 0"),
-            (np.full(101, 1e90), InvalidValueError, r"go up to 1e\+90, and sums of such ratios are not exact; scale"),
+            (
+                np.full(101, 1e90),
+                InvalidValueError,
+                r"go up to 1e\+90, and sums of such ratios are not exact; scale",
+            ),
             ("a", InvalidValueError, "shift must be real numbers"),
         ],
     )

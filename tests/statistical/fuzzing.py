@@ -29,7 +29,7 @@ LEFT_OUT = re.compile(
     r"|models\.(register|unregister)|experiments\.(class_detection|disentanglement_error|shift_curves)"
     r"|resampling\.Prepared\..*|.*\.(get_params|set_params|get_metadata_routing|set_\w+_request)"
     r"|.*\.row_type|metrics\.(MetricRegistry|Metric|Batch|Part|Sums|State|mean_of|share_of)|metrics\.(Batch|State|Metric|Part|Sums)\..*|metrics\.MetricRegistry\.(register|unregister|serving|shown)|predictions\.Container\..*"
-    r"|confusion\.Confusion(\..*)?|maps\.(PredictionMap|MapEvaluation|measure_windows)(\..*)?|datasets\.Scene\..*|monitoring\.(ChangeState|DriftQuestion)(\..*)?|recalibration\.Recalibrator\..*|charts\.(Entry|Deferral|Chart$)(\..*)?|summaries\.(About|Part|Distribution)(\..*)?|summaries\.(summarize_counts|Summary\.save)|integrations\.log_evaluation|report\.write_report|sequential\.SequentialConformal(\..*)?|.*\.report|.*\.items|.*\.keys|.*\.values"
+    r"|confusion\.Confusion(\..*)?|maps\.(PredictionMap|MapEvaluation|MapLayers|LabeledPixels|measure_windows)(\..*)?|datasets\.Scene\..*|monitoring\.(ChangeState|DriftQuestion)(\..*)?|recalibration\.Recalibrator\..*|charts\.(Entry|Deferral|Chart$)(\..*)?|summaries\.(About|Part|Distribution)(\..*)?|summaries\.(summarize_counts|Summary\.save)|integrations\.log_evaluation|report\.write_report|sequential\.SequentialConformal(\..*)?|.*\.report|.*\.items|.*\.keys|.*\.values"
 )
 
 
@@ -337,6 +337,17 @@ def _explanation(w):
     return built(caveat.explain_uncertainty, prediction, 1.0 - np.eye(len(prediction.classes)))
 
 
+@lru_cache
+def _embedded():
+    rng = np.random.default_rng(0)
+    X, p = rng.normal(size=(6, 2)), rng.dirichlet(np.ones(3), 6)
+    return caveat.confusion.embed_samples(X, p, random_state=0)
+
+
+def _embedding(w):
+    return _embedded()
+
+
 def _pixels(w):
     prediction = w.prediction(("Categorical",))
     return built(caveat.maps.PredictionMap, prediction, (1, len(prediction)))
@@ -553,6 +564,7 @@ RESULTS = {
     "DriftMonitor": lambda w: built(caveat.DriftMonitor, w.prediction()),
     "MeasureComparison": _measure_comparison,
     "UncertaintyExplanation": _explanation,
+    "SampleEmbedding": _embedding,
     "ConfusionMatrix": _confusion_matrix,
     "Repair": _repair,
     "CrossConformal": _cross_conformal,
@@ -962,7 +974,24 @@ ARGUMENTS = {
     "charts.class_map.truth": Option(None, 3),
     "charts.layer_map.pixels": Thing(_pixels),
     "charts.layer_map.measure": Option("gini_impurity", "none"),
-    "charts.layer_map.H": Option(None, 3),
+    "charts.class_map.missing": Option(None, 0, "none"),
+    "charts.kind_map.pixels": Thing(_pixels),
+    "charts.label_map.codes": Option([[0, 1], [1, -1]], [[5]], [[0.5]], 3, None),
+    "charts.label_map.names": Option(["a", "b"], ["a"]),
+    "charts.label_map.colors": Option(None, ["#ff0000", "#00ff00"], ["red"]),
+    "charts.number_map.values": Data(lambda w: w.numbers(4, 3)),
+    "charts.number_map.ends": Option(None, (0.0, 1.0), (2.0, 2.0)),
+    "charts.embedding.result": Thing(_embedding),
+    "charts.embedding.measure": Option("gini_impurity", "homophily", "none"),
+    "SampleEmbedding.plot.kind": Option(None, "embedding"),
+    "embed_samples.samples": Option(5, 8, 2),
+    "embed_samples.perplexity": Option(2.0, 1.0, 0.0, np.nan),
+    "map_layers.pixels": Thing(_pixels),
+    "map_layers.measures": Option(None, ["gini"], ["none"], []),
+    "map_layers.truth": Option(None, 3),
+    "map_layers.missing": Option(None, 0),
+    "map_layers.image": Option(None, 3, np.zeros((2, 2))),
+    "map_layers.channels": Option((0, 1, 2), (0, 1)),
     "signatures.sample": Option(None, [0.0, 1.0], 3),
     "signatures.probabilities": Option(None, [0.5, 0.5], 3),
     "signatures.y": Data(lambda w: np.arange(w.samples) % 2),

@@ -16,12 +16,13 @@ from ._decision import decision_curve
 from ._disentanglement import sweeps, terms
 from ._drift import drift, drift_distribution, history
 from ._ecdf import ecdf
+from ._embedding import embedding
 from ._error_calibration import error_calibration
 from ._error_histogram import error_histogram
 from ._experiments import detection, domain_shift, shift
 from ._extremes import Extremes, Sample, extremes
 from ._groups import AGAINST_REST, comparison, groups, trade_off
-from ._maps import class_map, false_color, layer_map
+from ._maps import class_map, false_color, kind_map, label_map, layer_map, number_map
 from ._reliability import reliability
 from ._repair_map import repair_map
 from ._signatures import signatures
@@ -71,16 +72,20 @@ __all__ = [
     "drift",
     "drift_distribution",
     "ecdf",
+    "embedding",
     "error_calibration",
     "error_histogram",
     "extremes",
     "false_color",
     "groups",
     "history",
+    "kind_map",
     "kinds",
+    "label_map",
     "layer_map",
     "measure_ecdf",
     "near_misses",
+    "number_map",
     "operating_curve",
     "overlay",
     "plot",

@@ -1,33 +1,39 @@
 """Maps: the most probable classes, measures of uncertainty, the truth, and false colors."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from .._arrays import to_numpy
-from .._validation import FloatArray, as_floats, check_integer
+from .._validation import FloatArray, as_floats
+from ..confusion import Confusion
 from ..exceptions import OptionError, ShapeError
 from ..maps import PredictionMap
+from ..maps.layers import HOMOPHILY, MEASURED, checked_image, map_layers, true_codes
+from ..uncertainty import MEASURES
 from .chart import Chart
 from .entry import Entry, expect
-from .marks import COLORS, Axis, Image, Mark, Text
+from .marks import Axis, Image, Mark, Text
+from .palettes import KINDS, ends_of_layer, label_colors, shaded, stretched
 
 MOST_PIXELS = 400
 """Along one axis of a drawing; larger images are averaged, or thinned out, to that."""
-_LAYERS = ("gini_impurity", "shannon_entropy", "margin")
-_SHADES = (0.45, 0.75, 0.15)
-"""How much of the color of a class is left beside white, once all colors are taken."""
+_LINE, _WORD = 0.07, 0.44
+"""About the height and the width of a name, as shares of the map: names must not overlap."""
 
 
-def class_map(pixels: PredictionMap, truth: Any = None) -> Chart:
+def class_map(pixels: PredictionMap, truth: Any = None, missing: Any = None) -> Chart:
     """Return the most probable class of each pixel, or the true one, as a map.
 
     Parameters
     ----------
     pixels : PredictionMap
         The prediction, of two axes.
-    truth : array of int of the shape of the image, optional
-        Positions of classes to show in place of the predicted ones; -1 is no class.
+    truth : array of labels of the shape of the image, optional
+        True classes to show in place of the predicted ones.
+    missing : label, optional
+        What ``truth`` is where a pixel has no label; NaN and None always are.
 
     Returns
     -------
@@ -35,30 +41,98 @@ def class_map(pixels: PredictionMap, truth: Any = None) -> Chart:
     each class has.
     """
     _check(pixels)
-    codes = pixels.classes()
-    if truth is not None:
-        codes = to_numpy(truth, "truth").array
-        if codes.shape != pixels.shape or codes.dtype.kind not in "iu":
-            raise ShapeError(f"truth must be whole numbers of the shape {pixels.shape}")
-    names = [str(label) for label in pixels.prediction.classes.tolist()]
-    if int(codes.max()) >= len(names) or int(codes.min()) < -1:
-        raise OptionError(f"truth must be positions of the {len(names)} classes, or -1 for none")
-    palette = np.vstack([class_colors(len(names)), np.ones((1, 3))])
-    counts = np.bincount(codes[codes >= 0], minlength=len(names))
-    step = -(-max(codes.shape) // MOST_PIXELS)
-    shown = codes[::step, ::step]
-    marks: list[Mark] = [_image(palette[shown], pixels.shape)]
-    for code in np.unique(shown[shown >= 0]):
-        y, x = _inside(shown == code)
-        marks.append(Text(x=step * x, y=step * y, text=names[code][:16], color="ink"))
+    codes = pixels.classes() if truth is None else true_codes(pixels, truth, missing)
     what = "Most probable classes" if truth is None else "True classes"
+    return label_map(codes, pixels.prediction.classes, what)
+
+
+def kind_map(pixels: PredictionMap, distances: Any = None) -> Chart:
+    """Return the kind of uncertainty of each pixel as a map.
+
+    Parameters
+    ----------
+    pixels : PredictionMap
+        The prediction, of two axes.
+    distances : array of shape (classes, classes), optional
+        Distances between the classes, which it needs; see `caveat.explain_uncertainty`.
+
+    Returns
+    -------
+    Chart
+        Its numbers are how many pixels are of each kind.
+    """
+    _check(pixels)
+    if distances is None:
+        raise OptionError(
+            "kinds of uncertainty need distances between the classes; pass distances="
+        )
+    codes = map_layers(pixels, measures=[], distances=distances).kinds()
+    return label_map(codes, [str(kind.value) for kind in Confusion], "Kinds of uncertainty", KINDS)
+
+
+def label_map(
+    codes: Any, names: Any, title: str = "Classes", colors: Sequence[str] | None = None
+) -> Chart:
+    """Return the class of each pixel as a map.
+
+    Parameters
+    ----------
+    codes : array of int of shape (height, width)
+        Positions in ``names``; -1 is no class.
+    names : sequence
+        The names of the classes.
+    title : str, default="Classes"
+    colors : sequence of str, optional
+        A code such as ``"#d55e00"`` for each class; by default colors that differ.
+
+    Returns
+    -------
+    Chart
+        Names stand in the map, the largest classes first and as many as do not overlap, so that it
+        can be read without colors. Its numbers are how many pixels each class has.
+
+    Examples
+    --------
+    >>> from caveat.charts import label_map
+    >>> label_map([[0, 0, 1], [0, 1, -1]], ["oak", "road"]).numbers["pixels"].tolist()
+    [3, 2]
+    """
+    _check_title(title)
+    array = to_numpy(codes, "codes").array
+    texts = [str(name) for name in to_numpy(names, "names").array.ravel().tolist()]
+    if array.ndim != 2 or array.dtype.kind not in "iu" or array.size == 0:
+        raise ShapeError(
+            f"codes must be whole numbers of shape (height, width); got {array.dtype} of shape "
+            f"{array.shape}"
+        )
+    if int(array.max()) >= len(texts) or int(array.min()) < -1:
+        raise OptionError(
+            f"codes must be positions of the {len(texts)} classes, or -1 for none; got "
+            f"{int(array.min())} to {int(array.max())}"
+        )
+    palette = np.vstack([label_colors(len(texts), colors), np.ones((1, 3))])
+    counts = np.bincount(array[array >= 0], minlength=len(texts))
+    shown, step = _thinned(array)
+    marks: list[Mark] = [_image(palette[shown], array.shape)]
+    places: list[tuple[float, float]] = []
+    for code in np.argsort(-counts, kind="stable"):
+        if not (shown == code).any():
+            continue
+        y, x = _inside(shown == code)
+        apart = [abs(y - v) > _LINE * shown.shape[0] or abs(x - u) > _WORD * shown.shape[1]
+                 for v, u in places]  # fmt: skip
+        if all(apart):
+            places.append((y, x))
+            marks.append(Text(x=step * x, y=step * y, text=texts[code][:16], color="ink"))
     return _chart(
-        pixels.shape, what, "Names stand in the middle of the widest part of each class.", marks,
-        {"class": names, "pixels": counts, "share": counts / max(1, counts.sum())},
+        array.shape, title, "Names stand in the middle of the widest part of each class.", marks,
+        {"class": texts, "pixels": counts, "share": counts / max(1, counts.sum())},
     )  # fmt: skip
 
 
-def layer_map(pixels: PredictionMap, measure: str = "gini_impurity", H: Any = None) -> Chart:
+def layer_map(
+    pixels: PredictionMap, measure: str = "gini_impurity", distances: Any = None
+) -> Chart:
     """Return a measure of uncertainty of each pixel as a map.
 
     Parameters
@@ -67,7 +141,7 @@ def layer_map(pixels: PredictionMap, measure: str = "gini_impurity", H: Any = No
         The prediction, of two axes.
     measure : str, default="gini_impurity"
         A name in ``caveat.uncertainty.MEASURES``.
-    H : array of shape (classes, classes), optional
+    distances : array of shape (classes, classes), optional
         Distances between the classes, for the homophily-based uncertainty.
 
     Returns
@@ -76,15 +150,56 @@ def layer_map(pixels: PredictionMap, measure: str = "gini_impurity", H: Any = No
     of the measure.
     """
     _check(pixels)
-    layer = pixels.measure(measure, **({} if H is None else {"H": H}))
-    name = measure.replace("_", " ").capitalize()
+    name = MEASURES[measure].name
+    if name == HOMOPHILY:
+        layer = map_layers(pixels, measures=[name], distances=distances).numbers[name]
+    else:
+        layer = pixels.measure(name)
+    return number_map(layer, name.replace("_", " ").capitalize())
+
+
+def number_map(values: Any, title: str = "Layer", ends: tuple[float, float] | None = None) -> Chart:
+    """Return one number for each pixel as a map.
+
+    Parameters
+    ----------
+    values : array of shape (height, width)
+        NaN where there is none.
+    title : str, default="Layer"
+    ends : pair of float, optional
+        Where colors begin and end; by default 0 and 1 if all numbers are between, or else the least
+        and the largest number.
+
+    Returns
+    -------
+    Chart
+        Its numbers are quantiles of the values.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from caveat.charts import number_map
+    >>> number_map(np.arange(12.0).reshape(3, 4), "Height in meters")
+    <Chart: Height in meters, 5 rows>
+    """
+    _check_title(title)
+    layer, _, _ = as_floats(values, "values")
+    known = layer[np.isfinite(layer)]
+    if layer.ndim != 2 or not known.size:
+        raise ShapeError(
+            f"values must be numbers of shape (height, width), one of them finite at least; got "
+            f"shape {layer.shape}"
+        )
+    low, high = ends_of_layer(layer) if ends is None else _checked_ends(ends)
     levels = np.array([0.05, 0.25, 0.5, 0.75, 0.95])
-    values = np.quantile(layer[np.isfinite(layer)], levels)
-    marks: list[Mark] = [_image(shaded(_averaged(layer)), pixels.shape)]
+    quantiles = np.quantile(known, levels)
+    shares = (_averaged(layer) - low) / ((high - low) or 1.0)
+    marks: list[Mark] = [_image(shaded(shares), layer.shape)]
+    certain = " (certain)" if (low, high) == (0, 1) else ""
     return _chart(
-        pixels.shape, name, "Dark blue is 0 (certain), gray one half, yellow 1; white has no "
-        f"prediction. Half of the pixels are above {values[2]:.2g}.", marks,
-        {"share of pixels": levels, "at most": values},
+        layer.shape, title, f"Dark blue is {low:.3g}{certain}, yellow {high:.3g}; white has no "
+        f"prediction. Half of the pixels are above {quantiles[2]:.2g}.", marks,
+        {"share of pixels": levels, "at most": quantiles},
     )  # fmt: skip
 
 
@@ -103,37 +218,14 @@ def false_color(image: Any, channels: tuple[int, int, int] = (0, 1, 2)) -> Chart
     >>> false_color(np.random.default_rng(0).normal(size=(20, 30, 5)), (4, 2, 0))
     <Chart: False colors, 3 rows>
     """
-    values, _, _ = as_floats(image, "image")
-    if values.ndim != 3 or len(channels) != 3:
-        raise ShapeError(
-            f"image must have shape (height, width, channels) with three channels to show; got "
-            f"{values.shape}"
-        )
-    chosen = [check_integer(k, "channels", 0, values.shape[2] - 1) for k in channels]
-    part = values[..., chosen]
-    low, high = np.percentile(part, [2, 98], axis=(0, 1))
-    colors = np.clip((part - low) / np.where(high > low, high - low, 1.0), 0, 1)
+    values, chosen = checked_image(image, channels)
+    colors = stretched(values[..., list(chosen)])
+    low, high = np.percentile(values[..., list(chosen)], [2, 98], axis=(0, 1))
     shape = (values.shape[0], values.shape[1])
     return _chart(
-        shape, "False colors", f"Red, green and blue are the channels {chosen}.",
-        [_image(_averaged(colors), shape)], {"channel": chosen, "low": low, "high": high},
+        shape, "False colors", f"Red, green and blue are the channels {list(chosen)}.",
+        [_image(_averaged(colors), shape)], {"channel": list(chosen), "low": low, "high": high},
     )  # fmt: skip
-
-
-def class_colors(count: int) -> FloatArray:
-    """Return pale colors by Okabe and Ito, in three shades, on which black text can be read."""
-    names = [name for name in COLORS if name != "ink"]
-    base = np.array([[int(COLORS[n][k : k + 2], 16) / 255 for k in (1, 3, 5)] for n in names])
-    shades = [1 - share * (1 - base) for share in _SHADES]
-    return np.resize(np.vstack(shades), (count, 3))
-
-
-def shaded(values: FloatArray) -> FloatArray:
-    """Return the colors of numbers from 0 to 1, from blue to yellow; NaN is white."""
-    from matplotlib import colormaps
-
-    colors = colormaps["cividis"](np.nan_to_num(np.clip(values, 0, 1)))[..., :3]
-    return np.where(np.isnan(values)[..., None], 1.0, colors)
 
 
 def _averaged(layer: FloatArray) -> FloatArray:
@@ -175,6 +267,20 @@ def _chart(
     )  # fmt: skip
 
 
+def _check_title(title: Any) -> None:
+    if not isinstance(title, str):
+        raise OptionError(f"title must be text; got {title!r}")
+
+
+def _checked_ends(ends: Any) -> tuple[float, float]:
+    """Return where colors begin and end: two finite numbers, the first below the second."""
+    pair = np.asarray(ends if isinstance(ends, tuple | list) else [], dtype=object)
+    numbers = [one for one in pair if isinstance(one, int | float | np.number)]
+    if pair.shape != (2,) or len(numbers) != 2 or not -np.inf < numbers[0] < numbers[1] < np.inf:
+        raise OptionError(f"ends must be two numbers, the first below the second; got {ends!r}")
+    return float(numbers[0]), float(numbers[1])
+
+
 def _check(pixels: Any) -> None:
     expect(pixels, PredictionMap, "pixels")
     if len(pixels.shape) != 2:
@@ -187,5 +293,9 @@ CLASSES = Entry(
 )  # fmt: skip
 LAYER = Entry(
     "layer_map", layer_map, of=PredictionMap, overlays=False, applies=CLASSES.applies,
-    views=lambda _: [{"measure": name} for name in _LAYERS],
+    views=lambda _: [{"measure": name} for name in MEASURED],
+)  # fmt: skip
+KINDS_MAP = Entry(
+    "kind_map", kind_map, of=PredictionMap, overlays=False, applies=CLASSES.applies,
+    views=lambda _: [],
 )  # fmt: skip

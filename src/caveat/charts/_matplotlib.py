@@ -184,6 +184,8 @@ class _Drawing:
             own |= {"marker": _MARKERS[mark.marker or style.marker], "markersize": 4}
         if mark.step:
             own |= {"drawstyle": "steps-post", "marker": ""}
+        if mark.opacity < 1:
+            own["alpha"] = mark.opacity
         (line,) = self.ax.plot(mark.x, mark.y, **(own | self._own(mark)))
         self._last_color = line.get_color()
         return self._drawn(mark, line)
@@ -195,7 +197,8 @@ class _Drawing:
                 mark.x, mark.low, mark.high, color=color, alpha=0.5, linewidth=4
             )  # fmt: skip
         return self.ax.fill_between(
-            mark.x, mark.low, mark.high, color=color, alpha=0.18, linewidth=0
+            mark.x, mark.low, mark.high, color=color, linewidth=0,
+            alpha=0.18 if mark.opacity is None else mark.opacity,
         )  # fmt: skip
 
     def _points(self, mark: marks.Points) -> Any:

@@ -19,6 +19,8 @@ from .layout import literal
 from .marks import Axis, Band, Line, Mark, style_of
 
 _NEIGHBORS = 5
+_FAINTEST, _DENSEST = 0.03, 0.5
+"""The opacity of the bands of classes whose probability is 0, and 1."""
 
 
 def signatures(
@@ -41,8 +43,8 @@ def signatures(
     sample : array of shape (channels,), optional
         The sample in question.
     probabilities : array of shape (classes,), optional
-        What a model says of that sample, for the classes in sorted order: lines are the thicker the
-        more probable their class is, and only classes above a random guess keep their bands.
+        What a model says of that sample, for the classes in sorted order: the more probable a class
+        is, the more opaque is its band, and the thicker its line.
     dense : float, default=0.75
         The share of each class that is used: the samples that are nearest to their five nearest
         neighbors of the class, so that outliers do not count.
@@ -90,13 +92,18 @@ def signatures(
         mean, spread = own.mean(axis=0), own.std(axis=0)
         style = style_of(code)
         numbers[str(label)] = mean
-        if probabilities is None or weight[code] > 1 / len(labels):
-            marks.append(Band(x=place, low=mean - spread, high=mean + spread, color=style.color))
+        opaque = (
+            None if probabilities is None else _FAINTEST + (_DENSEST - _FAINTEST) * weight[code]
+        )
+        marks.append(
+            Band(x=place, low=mean - spread, high=mean + spread, color=style.color, opacity=opaque)
+        )
         said = "" if probabilities is None else f" ({weight[code]:.0%})"
         marks.append(
             Line(
                 x=place, y=mean, label=f"{label}{said}", color=style.color, dash=style.dash,
                 marker=None, main=True, width=0.8 + 2.4 * float(weight[code]),
+                opacity=0.3 + 0.7 * float(weight[code]),
                 says=literal(str(label)) + ": {y:.3g}",
             )
         )  # fmt: skip

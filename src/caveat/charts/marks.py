@@ -104,6 +104,8 @@ class Line(Mark):
     step : bool
         Whether the line goes along and up in steps.
     width : float
+    opacity : float
+        From 0 to 1.
     """
 
     x: Any
@@ -112,6 +114,7 @@ class Line(Mark):
     marker: str | None = ""
     step: bool = False
     width: float = 1.6
+    opacity: float = 1.0
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -121,11 +124,14 @@ class Band(Mark):
     Attributes
     ----------
     x, low, high : array-like
+    opacity : float or None
+        From 0 to 1; None takes that of all bands.
     """
 
     x: Any
     low: Any
     high: Any
+    opacity: float | None = None
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

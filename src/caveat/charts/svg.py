@@ -213,6 +213,8 @@ class _Svg:
         attributes = f'class="s-{style.color}" stroke-width="{1.25 * mark.width:g}"' + (
             f' stroke-dasharray="{dash}"' if dash else ""
         )
+        if mark.opacity < 1:
+            attributes += f' opacity="{mark.opacity:.3g}"'
         x, y = np.asarray(mark.x, dtype=np.float64), np.asarray(mark.y, dtype=np.float64)
         at_x, at_y = self.x(x), self.y(y)
         self._add(
@@ -239,6 +241,7 @@ class _Svg:
 
     def _band(self, mark: marks.Band) -> None:
         color = self._style(mark).color
+        faded = "" if mark.opacity is None else f' style="fill-opacity:{mark.opacity:.3g}"'
         x = self.x(mark.x)
         low, high = (self.y(np.clip(end, -_LARGEST, _LARGEST)) for end in (mark.low, mark.high))
         known = np.flatnonzero(np.isfinite(low) & np.isfinite(high))
@@ -254,7 +257,7 @@ class _Svg:
                     + line_path(x[run][::-1], low[run][::-1])[1:]
                     + "z"
                 )
-                part = f'<path class="f-{color} band" d="{d}"/>'
+                part = f'<path class="f-{color} band"{faded} d="{d}"/>'
             self._add(self._framed(part, low[run], high[run]))
         self._in_legend(mark, f'<path class="f-{color} band" d="M0,-5h20v10h-20z"/>')
 

@@ -14,6 +14,7 @@ from . import (
     _disentanglement,
     _drift,
     _ecdf,
+    _embedding,
     _error_calibration,
     _error_histogram,
     _experiments,
@@ -65,8 +66,10 @@ CHARTS = Charts(
         _confusion.CONFUSED_CLASSES,
         _confusion.NEAR_MISSES,
         _confusion.KINDS,
+        _embedding.ENTRY,
         _maps.CLASSES,
         _maps.LAYER,
+        _maps.KINDS_MAP,
         _stream.ENTRY,
     ],
 )
@@ -202,8 +205,8 @@ def _entry(result: Any, kind: str | None, target: Any) -> Entry:
         raise OptionError(
             "a chart is made of what evaluate, compare, audit, TriagePolicy.decide, "
             "disentanglement_error, class_detection, shift_curves, domain_shift, drift, "
-            "drift_history, repair, compare_measures or explain_uncertainty returned, or of a "
-            "PredictionMap; got a "
+            "drift_history, repair, compare_measures, explain_uncertainty or embed_samples "
+            "returned, or of a PredictionMap; got a "
             f"{type(result).__name__}"
         )
     names = available(result, target)

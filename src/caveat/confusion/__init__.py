@@ -1,7 +1,10 @@
 """Which classes a model confuses, how far apart they are, and which measure shows it best."""
 
 from ._measure_rows import MeasureRow
-from .explain import Confusion, PairRow, UncertaintyExplanation, explain_uncertainty
+from ._mistakes import MistakeRow
+from ._pairs import Confusion, PairRow
+from .embedding import SampleEmbedding, embed_samples
+from .explain import UncertaintyExplanation, explain_uncertainty
 from .matrix import ConfusionMatrix, confusion_matrix
 from .measures import MeasureComparison, compare_measures
 
@@ -10,9 +13,12 @@ __all__ = [
     "ConfusionMatrix",
     "MeasureComparison",
     "MeasureRow",
+    "MistakeRow",
     "PairRow",
+    "SampleEmbedding",
     "UncertaintyExplanation",
     "compare_measures",
     "confusion_matrix",
+    "embed_samples",
     "explain_uncertainty",
 ]

@@ -12,10 +12,10 @@ def nearest_samples(X: Any, X_train: Any, y_train: Any, samples: int, count: int
     """Return the nearest training samples, their labels, and how unusual their distance is."""
     from scipy.spatial import KDTree
 
-    own = _features(X, "X")
+    own = features_of(X, "X")
     if len(own) != samples:
         raise ShapeError(f"X has {len(own)} samples, the prediction has {samples}")
-    others = own if X_train is None else _features(X_train, "X_train")
+    others = own if X_train is None else features_of(X_train, "X_train")
     if others.shape[1] != own.shape[1]:
         raise ShapeError(
             f"X has {own.shape[1]} features, X_train has {others.shape[1]}; pass the same ones"
@@ -48,7 +48,8 @@ def nearest_samples(X: Any, X_train: Any, y_train: Any, samples: int, count: int
     return result
 
 
-def _features(X: Any, name: str) -> FloatArray:
+def features_of(X: Any, name: str) -> FloatArray:
+    """Return features of shape (samples, features): all axes but the first are one."""
     array, _, _ = as_floats(X, name)
     if array.ndim == 0:
         raise ShapeError(f"{name} must have shape (samples, features); got {array.shape}")

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import Any, ClassVar
 
 import numpy as np
@@ -24,21 +23,13 @@ from ..results.tables import (
     number,
     terminal_table,
 )
-from ..results.words import Statement, counted, whole
+from ..results.words import Statement, counted, joined, whole
 from ..uncertainty import gini_impurity, homophily_maximum, homophily_uncertainty
 from ..uncertainty.distances import check_distances
 from ._given import as_classes
+from ._mistakes import MistakeRow, mistake_rows, mistake_table
 from ._neighbors import nearest_samples
-
-
-class Confusion(StrEnum):
-    """The kind of uncertainty of one prediction."""
-
-    SURE = "sure"
-    NEAR = "close classes"
-    DISTANT = "distant classes"
-    CANDIDATE = "candidate"
-
+from ._pairs import Confusion, PairRow, pair_rows
 
 _SAYS = {
     Confusion.SURE: "The prediction is far from a random guess.",
@@ -47,32 +38,6 @@ _SAYS = {
     Confusion.CANDIDATE: "Every model hesitates between distant classes: an outlier, a wrong "
     "label, or a class that the training data do not have.",
 }
-
-
-@dataclass(frozen=True)
-class PairRow:
-    """Predictions whose two most probable classes are these.
-
-    Attributes
-    ----------
-    first, second : str
-        The classes, the more probable first.
-    distance : float
-        Between the two, divided by the largest distance.
-    samples : int
-        How many predictions hesitate between them: those that are not sure.
-    candidates : int
-    geometric, homophily : float
-        Means over these samples.
-    """
-
-    first: str
-    second: str
-    distance: float
-    samples: int
-    candidates: int
-    geometric: float
-    homophily: float
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -102,6 +67,8 @@ class UncertaintyExplanation(RowTable[PairRow], Drawable):
         The share of the training samples that are nearer to their own neighbors than this sample is
         to its.
     neighbor_labels : ndarray of shape (samples, neighbors), optional
+    mistakes : tuple of MistakeRow
+        How many predictions of each kind are wrong, if the true classes are known.
     """
 
     row_type: ClassVar = PairRow
@@ -118,6 +85,7 @@ class UncertaintyExplanation(RowTable[PairRow], Drawable):
     neighbors: NDArray[np.intp] | None = None
     unlike: FloatArray | None = None
     neighbor_labels: NDArray[Any] | None = None
+    mistakes: tuple[MistakeRow, ...] = ()
 
     def counts(self) -> dict[Confusion, int]:
         """Return how many predictions are of each kind."""
@@ -191,7 +159,20 @@ class UncertaintyExplanation(RowTable[PairRow], Drawable):
                     f" {far:,} of them are farther from their neighbors than 95 % of the others."
                 )
             said.append(Statement("bad", text))
+        if self.mistakes:
+            said.append(self._mistaken())
         return Verdict(tuple(said))
+
+    def _mistaken(self) -> Statement:
+        every = self.mistakes[-1]
+        text = f"{whole(every.share)} of the predictions are wrong"
+        if every.wrong:
+            shares = [f"{whole(row.share)} of {row.kind}" for row in self.mistakes[:-1]]
+            text += (
+                f" ({joined(shares)}); {whole(every.distant / every.wrong)} of the mistakes are "
+                "between distant classes"
+            )
+        return Statement("info", text + ".")
 
     def tables(self) -> list[ShownTable]:
         """Return what is shown: the kinds, and the pairs of classes."""
@@ -210,10 +191,13 @@ class UncertaintyExplanation(RowTable[PairRow], Drawable):
         header = (
             "first", "second", "distance", "samples", "candidates", "geometric", "homophily",
         )  # fmt: skip
-        return [
+        tables: list[ShownTable] = [
             ("Kinds of uncertainty", ("kind", "samples", "share", "what it says"), kinds),
             ("Classes that predictions hesitate between", header, pairs),
         ]
+        if self.mistakes:
+            tables.insert(1, mistake_table(self.mistakes))
+        return tables
 
     def __repr__(self) -> str:
         return "\n".join([*(terminal_table(*t) for t in self.tables()), str(self.verdict())])
@@ -232,6 +216,9 @@ def explain_uncertainty(
     hesitant: float = 0.2,
     suspicious: float = 0.5,
     neighbors: int = 5,
+    y: Any = None,
+    cluster: Any = None,
+    confidence: float = 0.95,
 ) -> UncertaintyExplanation:
     """Say of each prediction between which classes it hesitates, and whether that is a warning.
 
@@ -261,6 +248,14 @@ def explain_uncertainty(
         The homophily-based uncertainty above which a sample is a candidate.
     neighbors : int, default=5
         How many neighbors.
+    y : array of shape (samples,), optional
+        The true classes, if they are known: adds how many predictions of each kind are wrong, and
+        how many of these mistakes are between distant classes.
+    cluster : array of shape (samples,), optional
+        Samples that belong together, such as the pixels of one block: intervals of the shares of
+        mistakes take them for one.
+    confidence : float, default=0.95
+        The confidence level of these intervals.
 
     Returns
     -------
@@ -292,7 +287,7 @@ def explain_uncertainty(
     suspicious = _level(suspicious, "suspicious")
     neighbors = check_integer(neighbors, "neighbors")
     classes = models[0].classes
-    H = check_distances(distances, classes)
+    H = check_distances(distances, classes, "distances")
     best = homophily_maximum(H)
     mean = sum(model.mean for model in models) / len(models)
     each = np.array([homophily_uncertainty(model.mean, H, maximum=best) for model in models])
@@ -314,10 +309,15 @@ def explain_uncertainty(
     elif X_train is not None or y_train is not None:
         raise OptionError("X_train and y_train are for the neighbors of X; pass X= too")
     kinds = kinds.astype(str)
-    rows = _pairs(between, unsure, kinds, geometric, homophily, H, classes)
+    rows = pair_rows(between, unsure, kinds, geometric, homophily, H, classes)
+    mistakes: tuple[MistakeRow, ...] = ()
+    if y is not None:
+        level = check_fraction(confidence, "confidence")
+        truth = models[0].align(y)
+        mistakes = mistake_rows(kinds, truth, between[:, 0], H, best.value, cluster, level)
     return UncertaintyExplanation(
         tuple(rows), geometric, homophily, separation, kinds, between, confused, classes,
-        len(models), **near,
+        len(models), mistakes=mistakes, **near,
     )  # fmt: skip
 
 
@@ -344,33 +344,3 @@ def _models(prediction: Any) -> list[Any]:
 
 def _level(value: float, name: str) -> float:
     return 0.0 if value == 0 else check_fraction(value, name)
-
-
-def _pairs(
-    between: NDArray[np.intp],
-    unsure: NDArray[np.bool_],
-    kinds: NDArray[Any],
-    geometric: FloatArray,
-    homophily: FloatArray,
-    H: FloatArray,
-    classes: LabelArray,
-) -> list[PairRow]:
-    size, largest = len(classes), float(H.max()) or 1.0
-    codes = between[:, 0] * size + between[:, 1]
-    samples = np.bincount(codes[unsure], minlength=size**2)
-    sums = [
-        np.bincount(codes[unsure], values[unsure], size**2)
-        for values in (kinds == Confusion.CANDIDATE.value, geometric, homophily)
-    ]
-    rows = []
-    for code in np.argsort(-samples, kind="stable")[: np.count_nonzero(samples)]:
-        first, second = divmod(int(code), size)
-        count = int(samples[code])
-        rows.append(
-            PairRow(
-                str(classes[first]), str(classes[second]), float(H[first, second]) / largest,
-                count, int(sums[0][code]), float(sums[1][code]) / count,
-                float(sums[2][code]) / count,
-            )
-        )  # fmt: skip
-    return rows

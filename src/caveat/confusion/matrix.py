@@ -124,7 +124,7 @@ def confusion_matrix(
     sample_weight : array of shape (samples,), optional
     cluster : array of shape (samples,), optional
         Samples that belong together, such as the pixels of one block of an image (see
-        `caveat.maps.Grid.blocks`): intervals take them for one.
+        `caveat.maps.PredictionMap.blocks`): intervals take them for one.
     confidence : float, default=0.95
     resamples : int, default=1000
         For the interval of kappa.

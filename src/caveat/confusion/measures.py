@@ -286,7 +286,7 @@ def _values(given: Any, distances: Any, logits: Any, names: Any) -> dict[str, Fl
         chosen.remove(HOMOPHILY)
     options: dict[str, Any] = {}
     if distances is not None:
-        options["H"] = check_distances(distances, given.classes)
+        options["H"] = check_distances(distances, given.classes, "distances")
         if HOMOPHILY not in chosen:
             chosen.append(HOMOPHILY)
         if "gini_impurity" not in chosen:

@@ -6,18 +6,23 @@ measured window by window.
 """
 
 from .blocks import BlockSize, block_codes, choose_block, correlation_length
+from .evaluating import LabeledPixels, MapEvaluation
+from .layers import MapLayers, map_layers
 from .neighbors import average_neighbors
-from .prediction_map import MapEvaluation, PredictionMap
+from .prediction_map import PredictionMap
 from .windowed import measure_windows, windows
 
 __all__ = [
     "BlockSize",
+    "LabeledPixels",
     "MapEvaluation",
+    "MapLayers",
     "PredictionMap",
     "average_neighbors",
     "block_codes",
     "choose_block",
     "correlation_length",
+    "map_layers",
     "measure_windows",
     "windows",
 ]

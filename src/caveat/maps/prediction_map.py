@@ -9,16 +9,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._arrays import to_numpy
-from .._validation import FloatArray, check_integer
-from ..evaluation import Evaluation, Verdict, evaluate
-from ..exceptions import LabelError, OptionError, ShapeError, UnsupportedPredictionError
-from ..predictions import Categorical, Container, Gaussian
+from .._validation import FloatArray
+from ..evaluation import evaluate
+from ..exceptions import OptionError, ShapeError, UnsupportedPredictionError
+from ..predictions import Categorical, Container
 from ..results.tables import Drawable
 from ..uncertainty import measure
-from .blocks import BlockSize, block_codes, choose_block
+from ._grid import (
+    NAMES,
+    axis_names,
+    coordinates_of,
+    grid_of,
+    is_labeled,
+    reference_of,
+    region_of,
+    slice_between,
+)
+from .blocks import block_codes
+from .evaluating import LabeledPixels, MapEvaluation, labeled_pixels
+from .layers import map_layers
 from .windowed import check_memory
-
-_NAMES = {"class": "class", "classes": "class", "band": "class", "member": "member"}
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -29,8 +39,10 @@ class PredictionMap(Drawable):
     ----------
     prediction : Categorical, Gaussian or another prediction
         One sample for each pixel that counts, line by line.
-    shape : tuple of int
-        Height and width; depth, height and width of a volume.
+    grid : tuple of int, or an object of xarray
+        Height and width; depth, height and width of a volume. A DataArray or Dataset gives the
+        lengths, names and coordinates of its dimensions, without those named "class", "band" or
+        "member". Kept is the tuple, which ``shape`` is too.
     valid : ndarray of bool of shape (pixels,), optional
         Which pixels the prediction has; by default all.
     coordinates : mapping of str to ndarray, optional
@@ -55,7 +67,7 @@ class PredictionMap(Drawable):
     """
 
     prediction: Any
-    shape: tuple[int, ...]
+    grid: Any
     valid: NDArray[np.bool_] | None = None
     coordinates: Mapping[str, NDArray[Any]] = field(default_factory=dict)
     axes: tuple[str, ...] = ()
@@ -67,12 +79,16 @@ class PredictionMap(Drawable):
                 "prediction must be a caveat prediction such as Categorical; for an array with the "
                 "axes of an image, use PredictionMap.from_array"
             )
-        shape = tuple(check_integer(length, "shape") for length in np.atleast_1d(self.shape))
-        axes = tuple(self.axes) or ("z", "y", "x")[-len(shape) :]
+        grid = grid_of(self.grid)
+        shape = grid.lengths
+        axes = tuple(self.axes) or grid.axes or ("z", "y", "x")[-len(shape) :]
         if len(shape) not in (2, 3) or len(axes) != len(shape):
             raise ShapeError(
-                f"shape must be (height, width) or (depth, height, width); got {shape}"
+                "grid must be (height, width) or (depth, height, width), with a name for each "
+                f"axis; got {shape}"
             )
+        coordinates = self.coordinates or grid.coordinates or {}
+        reference = grid.reference if self.reference is None else self.reference
         valid = self.valid
         if valid is not None:
             valid = to_numpy(valid, "valid").array
@@ -85,8 +101,17 @@ class PredictionMap(Drawable):
                 f"the prediction has {len(self.prediction)} samples, the grid "
                 f"{' x '.join(map(str, shape))} has {samples} pixels that count"
             )
-        for name, value in (("shape", shape), ("axes", axes), ("valid", valid)):
+        for name, value in (
+            ("grid", shape), ("axes", axes), ("valid", valid), ("coordinates", coordinates),
+            ("reference", reference),
+        ):  # fmt: skip
             object.__setattr__(self, name, value)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The lengths of the grid."""
+        lengths: tuple[int, ...] = self.grid
+        return lengths
 
     @classmethod
     def from_array(
@@ -116,10 +141,10 @@ class PredictionMap(Drawable):
         valid : array of bool of the shape of the image, optional
             Which pixels to keep.
         """
-        labeled = hasattr(array, "dims") and hasattr(array, "coords")
+        labeled = is_labeled(array)
         dims = list(array.dims) if labeled else []
-        names = dims if labeled and axes is None else _axis_names(axes)
-        known = [_NAMES.get(str(name), str(name)) for name in names]
+        names = dims if labeled and axes is None else axis_names(axes)
+        known = [NAMES.get(str(name), str(name)) for name in names]
         values = array.values if labeled else to_numpy(array, "array").array
         check_memory(values.nbytes)
         if values.ndim != len(known) or known.count("class") != 1 or len(set(known)) < len(known):
@@ -141,19 +166,13 @@ class PredictionMap(Drawable):
             flat = flat[..., keep.ravel().astype(bool), :]
             valid = keep.astype(bool)
         if labeled and classes is None:
-            own = next(name for name in dims if _NAMES.get(str(name)) == "class")
+            own = next(name for name in dims if NAMES.get(str(name)) == "class")
             classes = array.coords[own].values if own in array.coords else None
         make = Categorical.from_logits if logits else Categorical
-        coordinates = {}
-        if labeled:
-            coordinates = {
-                name: np.asarray(array.coords[name].values)
-                for name in spatial
-                if name in array.coords
-            }
+        coordinates = coordinates_of(array, spatial) if labeled else {}
         return cls(
             make(flat, classes=classes), tuple(lengths), valid, coordinates, tuple(spatial),
-            getattr(getattr(array, "rio", None), "crs", None),
+            reference_of(array),
         )  # fmt: skip
 
     def layer(self, values: Any, fill: float = np.nan) -> NDArray[Any]:
@@ -206,27 +225,47 @@ class PredictionMap(Drawable):
         return self.prediction
 
     def __getitem__(self, region: Any) -> "PredictionMap":
-        """Return a region: one slice for each axis, as in ``pixels[100:200, :50]``."""
-        slices = region if isinstance(region, tuple) else (region,)
-        if len(slices) > len(self.shape) or not all(isinstance(one, slice) for one in slices):
-            raise OptionError(f"a region is one slice for each of {len(self.shape)} axes")
-        slices = (*slices, *[slice(None)] * (len(self.shape) - len(slices)))
-        places = np.arange(prod(self.shape)).reshape(self.shape)[slices]
+        """Return a region: ``pixels[100:200, :50]``; of a volume also one layer, ``volume[3]``."""
+        parts = region_of(region, self.shape)
+        places = np.arange(prod(self.shape)).reshape(self.shape)[parts]
         if places.size == 0:
             raise ShapeError("the region has no pixel")
         chosen, valid = places.ravel(), None
         if self.valid is not None:
             valid = self.valid[chosen]
             chosen = (np.cumsum(self.valid) - 1)[chosen[valid]]
+        kept = {
+            name: one for name, one in zip(self.axes, parts, strict=True) if isinstance(one, slice)
+        }
         coordinates = {
-            name: np.asarray(values)[one]
-            for (name, one) in zip(self.axes, slices, strict=True)
-            if (values := self.coordinates.get(name)) is not None
+            name: np.asarray(values)[kept[name]]
+            for name, values in self.coordinates.items()
+            if name in kept
         }
         return replace(
-            self, prediction=self.prediction.take(chosen), shape=places.shape, valid=valid,
-            coordinates=coordinates,
+            self, prediction=self.prediction.take(chosen), grid=places.shape, valid=valid,
+            coordinates=coordinates, axes=tuple(kept),
         )  # fmt: skip
+
+    def region(self, **between: Any) -> "PredictionMap":
+        """Return the region between coordinates, both ends included.
+
+        Parameters
+        ----------
+        **between
+            The least and the largest coordinate by the name of an axis, as in
+            ``pixels.region(lat=(46.0, 46.5))``.
+        """
+        parts = [slice(None)] * len(self.shape)
+        for name, ends in between.items():
+            if name not in self.axes or name not in self.coordinates:
+                raise OptionError(
+                    f"the map has no coordinates {name!r}; it has "
+                    f"{', '.join(self.coordinates) or 'none'}"
+                )
+            values = np.asarray(self.coordinates[name])
+            parts[self.axes.index(name)] = slice_between(values, ends, name)
+        return self[tuple(parts)]
 
     def blocks(self, side: Any) -> NDArray[np.intp]:
         """Return the block of each sample, for ``cluster=`` of metrics and intervals.
@@ -239,10 +278,11 @@ class PredictionMap(Drawable):
         codes = block_codes(self.shape, side)
         return codes if self.valid is None else codes[self.valid]
 
-    def evaluate(
-        self, y: Any, *, block: Any = None, missing: Any = None, **options: Any
-    ) -> "MapEvaluation":
-        """Evaluate the prediction with intervals from blocks of neighboring pixels.
+    def labeled(self, y: Any, *, block: Any = None, missing: Any = None) -> LabeledPixels:
+        """Return the pixels that have a label, with blocks of neighbors as clusters.
+
+        Everything that takes ``cluster=`` takes its parts, as in
+        ``caveat.compare_measures(one.prediction, one.y, cluster=one.cluster)``.
 
         Parameters
         ----------
@@ -253,6 +293,26 @@ class PredictionMap(Drawable):
         missing : label, optional
             What ``y`` is where a pixel has no label, such as 0 or -1; NaN and None always are. Such
             pixels are left out and counted.
+
+        Returns
+        -------
+        LabeledPixels
+        """
+        return labeled_pixels(self, y, block, missing)
+
+    def evaluate(
+        self, y: Any, *, block: Any = None, missing: Any = None, **options: Any
+    ) -> MapEvaluation:
+        """Evaluate the prediction with intervals from blocks of neighboring pixels.
+
+        Parameters
+        ----------
+        y : array of the shape of the image
+            The truth.
+        block : int or sequence of int, optional
+            The side of a block in pixels; by default twenty correlation lengths of the errors.
+        missing : label, optional
+            What ``y`` is where a pixel has no label; see `labeled`.
         **options
             Those of `caveat.evaluate`.
 
@@ -260,47 +320,9 @@ class PredictionMap(Drawable):
         -------
         MapEvaluation
         """
-        truth = to_numpy(y, "y").array
-        if truth.shape != self.shape:
-            raise ShapeError(f"y must have the size of the image, {self.shape}; got {truth.shape}")
-        flat = truth.ravel() if self.valid is None else truth.ravel()[self.valid]
-        empty = np.array([one is None for one in flat]) if flat.dtype == object else flat != flat
-        if missing is not None:
-            empty = empty | (flat == missing)
-        if empty.all():
-            raise LabelError("no pixel has a label")
-        kept = np.flatnonzero(~empty)
-        prediction, flat = self.prediction.take(kept), flat[kept]
-        if flat.dtype.kind == "f" and isinstance(prediction, Categorical):
-            whole = flat.astype(np.int64)  # labels beside NaN come as floats
-            flat = (
-                whole if prediction.classes.dtype.kind in "iu" and (whole == flat).all() else flat
-            )
-        positions = np.flatnonzero(self.valid)[kept] if self.valid is not None else kept
-        if block is None:
-            size = self._chosen(prediction, flat, positions)
-        else:
-            codes = block_codes(self.shape, block)[positions]
-            sides = [block] * len(self.shape) if np.ndim(block) == 0 else block
-            size = BlockSize(tuple(map(int, sides)), len(np.unique(codes)))
-        cluster = block_codes(self.shape, size.side)[positions]
-        result = evaluate(prediction, flat, cluster=cluster, **options)
-        return MapEvaluation(result, size, int(empty.sum()))
-
-    def _chosen(self, prediction: Any, y: Any, positions: Any) -> BlockSize:
-        """Choose blocks by how far the errors are correlated."""
-        if isinstance(prediction, Categorical):
-            errors = (prediction.mean.argmax(axis=1) != prediction.align(y)).astype(np.float64)
-        elif isinstance(prediction, Gaussian):
-            means = prediction.mean.reshape(len(prediction), -1)[:, 0]
-            errors = np.asarray(y, dtype=np.float64) - means
-        else:
-            raise UnsupportedPredictionError(
-                f"blocks cannot be chosen for a {type(prediction).__name__}; pass block="
-            )
-        grid, mask = np.zeros(prod(self.shape)), np.zeros(prod(self.shape), dtype=bool)
-        grid[positions], mask[positions] = errors, True
-        return choose_block(grid.reshape(self.shape), mask.reshape(self.shape))
+        one = self.labeled(y, block=block, missing=missing)
+        result = evaluate(one.prediction, one.y, cluster=one.cluster, **options)
+        return MapEvaluation(result, one.block, one.unlabeled)
 
     def to_xarray(self, layers: Mapping[str, Any] | None = None) -> Any:
         """Return layers as an xarray.Dataset with the coordinates of the grid.
@@ -346,44 +368,32 @@ class PredictionMap(Drawable):
         data = self.to_xarray({"layer": layer})["layer"]
         data.rio.set_spatial_dims(self.axes[-1], self.axes[-2]).rio.to_raster(path)
 
+    def report(
+        self, path: Any, *, title: str | None = None, source: str = "", **layers: Any
+    ) -> Any:
+        """Write a page of linked maps: zoom all together, click a pixel for what it says.
+
+        Parameters
+        ----------
+        path : str or path
+            Where to write, ending in ``.html``.
+        title : str, optional
+            The headline.
+        source : str, default=""
+            What stands below it: the file, the model, ...
+        **layers
+            What to show beside the classes, as `caveat.maps.map_layers` takes it: ``measures=``,
+            ``distances=`` between the classes, ``truth=`` with ``missing=``, and the ``image=``
+            itself with its ``channels=``.
+
+        Returns
+        -------
+        Path
+        """
+        return map_layers(self, **layers).report(path, title=title, source=source)
+
     def __repr__(self) -> str:
         some = "" if self.valid is None else f", {len(self.prediction):,} of them predicted"
         return (
             f"PredictionMap: {' x '.join(map(str, self.shape))} pixels{some}, {self.prediction!r}"
         )
-
-
-def _axis_names(axes: Any) -> list[str]:
-    if axes is None:
-        return ["class", "y", "x"]
-    return axes.split() if isinstance(axes, str) else [str(name) for name in axes]
-
-
-@dataclass(frozen=True, repr=False, eq=False)
-class MapEvaluation:
-    """The evaluation of a map, with the blocks that its intervals rest on.
-
-    Attributes
-    ----------
-    evaluation : Evaluation
-    block : BlockSize
-    unlabeled : int
-        Pixels without a label, which were left out.
-    """
-
-    evaluation: Evaluation
-    block: BlockSize
-    unlabeled: int
-
-    @property
-    def remark(self) -> str:
-        """What intervals rest on, in one line."""
-        left = f"; {self.unlabeled:,} pixels without label left out" if self.unlabeled else ""
-        return f"Intervals from {self.block}{left}."
-
-    def verdict(self) -> Verdict:
-        """Return the verdict on the evaluation."""
-        return self.evaluation.verdict()
-
-    def __repr__(self) -> str:
-        return f"{self.evaluation!r}\n{self.remark}\n"

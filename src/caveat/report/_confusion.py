@@ -52,17 +52,21 @@ def _page(kind: str, heading: str, about: str, result: Any, tables: list[ShownTa
     names = Names()
     verdict = result.verdict()
     said = [Said(one.level, one.text) for one in verdict.statements]
-    shown: list[Any] = [
-        Table(name, header, [[Cell(str(text)) for text in line] for line in body], title=name,
-              heads=True, folded=name if number else "")
-        for number, (name, header, body) in enumerate(tables)
-    ]  # fmt: skip
     figures: list[Any] = [
         Figure(names("chart"), entry.function(result, **options))
         for entry in CHARTS.of(result)
         if entry.applies(result)
         for options in entry.views(result)
     ]
-    blocks = {"verdict": [Sentences("Verdict", said)], "numbers": shown, "charts": figures}
+    blocks = {"verdict": [Sentences("Verdict", said)], "numbers": shown_tables(tables)}
     words = "verdict | Verdict | open\nnumbers | Numbers\ncharts | Charts"
-    return Page(kind, heading, about, page_sections(words, blocks))
+    return Page(kind, heading, about, page_sections(words, {**blocks, "charts": figures}))
+
+
+def shown_tables(tables: list[ShownTable]) -> list[Table]:
+    """Return tables of text for a page; all but the first are folded."""
+    return [
+        Table(name, header, [[Cell(str(text)) for text in line] for line in body], title=name,
+              heads=True, folded=name if number else "")
+        for number, (name, header, body) in enumerate(tables)
+    ]  # fmt: skip

@@ -350,12 +350,13 @@ class Technique:
 
 @dataclass(frozen=True)
 class Page:
-    """The whole page."""
+    """The whole page; ``parts`` names scripts and style sheets that only some pages need."""
 
     eyebrow: str
     title: str
     about: str
     sections: list[Section]
+    parts: tuple[str, ...] = ()
 
 
 def before_notes(page: Page, section: Section) -> Page:

@@ -24,13 +24,15 @@ def render(page: Page) -> str:
     from .. import __version__
 
     # A browser reads every line ending as one; the hash must be of what it reads.
-    script = asset("report.js").replace("\r\n", "\n")
+    names = ("report", *page.parts)
+    script = "\n".join(asset(f"{name}.js") for name in names).replace("\r\n", "\n")
+    style = "\n".join(asset(f"{name}.css") for name in names)
     return _environment().get_template("page.html.j2").render(
         page=page,
         title=page.title,
         version=__version__,
         policy=_policy(script),
-        style=Markup(asset("report.css") + STYLE),
+        style=Markup(style + STYLE),
         script=Markup(script),
     )  # fmt: skip
 

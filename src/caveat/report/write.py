@@ -10,7 +10,7 @@ from ..evaluation import Comparison, Evaluation, TriagePolicy
 from ..exceptions import OptionError
 from ..experiments import Disentanglement
 from ..fairness import FairnessAudit
-from ..maps import PredictionMap
+from ..maps import MapLayers, PredictionMap
 from ..molecules import Structures
 from ..monitoring import Drift, DriftHistory
 from ._comparison import comparison_page
@@ -36,7 +36,8 @@ def write_report(
     | DriftHistory
     | MeasureComparison
     | UncertaintyExplanation
-    | PredictionMap,
+    | PredictionMap
+    | MapLayers,
     path: str | os.PathLike[str],
     *,
     title: str | None = None,
@@ -54,7 +55,7 @@ def write_report(
     Parameters
     ----------
     result : Evaluation, Comparison, FairnessAudit, Disentanglement, Drift, DriftHistory, \
-MeasureComparison, UncertaintyExplanation or PredictionMap
+MeasureComparison, UncertaintyExplanation, PredictionMap or MapLayers
         What `caveat.evaluate`, `caveat.compare`, `caveat.audit`, `caveat.disentanglement_error`,
         `caveat.drift`, `caveat.monitoring.drift_history`, `caveat.compare_measures` or
         `caveat.explain_uncertainty` returned; or a `caveat.maps.PredictionMap`.
@@ -121,6 +122,7 @@ _PAGES: dict[type, Callable[..., Page]] = {
     MeasureComparison: measures_page,
     UncertaintyExplanation: explanation_page,
     PredictionMap: map_page,
+    MapLayers: map_page,
 }
 _NO_POLICY = {
     FairnessAudit: "policy belongs to an evaluation: pass it with that, and audit= too",

@@ -13,7 +13,7 @@ from ...exceptions import InvalidValueError, LabelError, OptionError, ShapeError
 _SMALLEST, _LARGEST = 1e-150, 1e150
 
 
-def check_distances(H: Any, classes: int | LabelArray | None = None) -> FloatArray:
+def check_distances(H: Any, classes: int | LabelArray | None = None, name: str = "H") -> FloatArray:
     """Return distances between classes as an array that is exactly symmetric.
 
     A data frame is put in the order of the classes by its names of rows and columns.
@@ -21,30 +21,30 @@ def check_distances(H: Any, classes: int | LabelArray | None = None) -> FloatArr
     if hasattr(H, "loc") and classes is not None and not isinstance(classes, int):
         H = _in_order(H, classes)
     count = classes if classes is None or isinstance(classes, int) else len(classes)
-    H, _, tolerance = as_floats(H, "H")
+    H, _, tolerance = as_floats(H, name)
     if H.ndim != 2 or H.shape[0] != H.shape[1]:
-        raise ShapeError(f"H must have shape (classes, classes); got {H.shape}")
+        raise ShapeError(f"{name} must have shape (classes, classes); got {H.shape}")
     if count is not None and len(H) != count:
         raise ShapeError(
-            f"H is for {len(H)} classes, but the probabilities are for {count}; pass a distance "
-            "for each pair of their classes, in their order"
+            f"{name} is for {len(H)} classes, but the probabilities are for {count}; pass a "
+            "distance for each pair of their classes, in their order"
         )
-    _refuse(~np.isfinite(H), H, "distances must be finite")
-    _refuse(H < 0, H, "distances must not be negative")
+    _refuse(~np.isfinite(H), H, "distances must be finite", name)
+    _refuse(H < 0, H, "distances must not be negative", name)
     largest = float(H.max())
     if largest != 0 and not _SMALLEST <= largest <= _LARGEST:
         raise InvalidValueError(
-            f"the largest entry of H is {largest:g}, whose square is out of range; divide H by it, "
-            "the uncertainty does not depend on the scale"
+            f"the largest entry of {name} is {largest:g}, whose square is out of range; divide "
+            f"{name} by it, the uncertainty does not depend on the scale"
         )
     close = tolerance * largest
-    _refuse(np.diag(np.diag(H) > close), H, "a class is at distance 0 from itself")
+    _refuse(np.diag(np.diag(H) > close), H, "a class is at distance 0 from itself", name)
     asymmetric = np.abs(H - H.T) > close
     if asymmetric.any():
         i, j = np.argwhere(asymmetric)[0]
         raise InvalidValueError(
-            f"H is not symmetric: H[{i}, {j}] is {H[i, j]:g}, but H[{j}, {i}] is {H[j, i]:g}; "
-            "symmetrize with (H + H.T) / 2 if both mean the same distance"
+            f"{name} is not symmetric: {name}[{i}, {j}] is {H[i, j]:g}, but {name}[{j}, {i}] is "
+            f"{H[j, i]:g}; symmetrize with ({name} + {name}.T) / 2 if both mean the same distance"
         )
     H = (H + H.T) / 2
     np.fill_diagonal(H, 0.0)
