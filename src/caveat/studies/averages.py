@@ -24,7 +24,7 @@ TOGETHER = "theorem 3.2", "part_correlation"
 
 
 def _content() -> dict[str, Any]:
-    place = files(__package__).joinpath("data", "disentanglement_averages.json")
+    place = files(__package__).joinpath("data", "disentanglement-averages.json")
     return dict(json.loads(place.read_text(encoding="utf-8")))
 
 

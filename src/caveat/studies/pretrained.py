@@ -37,8 +37,8 @@ class Size(NamedTuple):
 
 SIZES = {
     "quick": Size(
-        (2000, 1000), True, 8, 10, 64,
-        Protocol(sizes=(0.02, 0.1, 0.35, 1), noise=(0, 0.25, 0.5, 0.75), repeats=3),
+        (2000, 1000), True, 8, 8, 64,
+        Protocol(sizes=(0.05, 0.2, 0.5, 1), noise=(0, 0.25, 0.5, 0.75), repeats=3),
     ),
     "paper": Size((None, None), False, 64, 50, 128, Protocol()),
 }  # fmt: skip
