@@ -36,11 +36,13 @@ def read_paper() -> Paper:
         for table in base.tables
         if table["source"] in own["averages"]
     ]
+    sections = {table["source"]: table["section"] for table in tables}
     for source, measures in own["averages"].items():
         for measure, lines in measures.items():
             tables.append({
-                "source": source, "rows": ["data", "decomposition"], "columns": "method",
-                "names": [*METHODS], "fixed": {"measure": measure},
+                "source": source, "section": sections[source], "columns": "method",
+                "rows": ["data", "decomposition"], "names": [*METHODS],
+                "fixed": {"measure": measure},
                 "cells": [[AVERAGE, split, *cells] for split, cells in lines.items()],
             })  # fmt: skip
     return replace(
