@@ -21,7 +21,6 @@ PAPER = Paper.read("pretrained")
 STARTS = ("pretrained", "scratch")
 SOURCE = "figure 7"
 SPLIT = "information"
-_FIRST = "pretrained.npz"
 
 
 class Size(NamedTuple):
@@ -95,16 +94,15 @@ def halves(samples: TrainTest) -> tuple[TrainTest, TrainTest]:
 
 
 def pretrained(
-    first: TrainTest, channels: int, size: Size, seed: int, place: Path | None, progress: bool
+    first: TrainTest, channels: int, size: Size, seed: int, file: Path | None, progress: bool
 ) -> Any:
-    """Return a network that has learned the classes; with a place it is kept in a file there."""
+    """Return a network that has learned the classes; its weights are kept in a file, if named."""
     import torch
 
     from ..nn import ResNet18, Training, losses, train
 
     side = first.X.shape[-1]
     make = partial(ResNet18, channels, first.classes, size=side, width=size.width)
-    file = None if place is None else place / _FIRST
     if file is not None and file.exists():
         with torch.random.fork_rng(devices=[]):
             return make().load_weights(file)
@@ -157,7 +155,8 @@ def measure(task: Task) -> Measured:
         with torch.random.fork_rng(devices=[]):
             network = make().load_weights(options["weights"], head=False)
     else:
-        network = pretrained(first, channels, size, seed, task.checkpoint, task.progress)
+        file = task.place(f"{task.dataset}-{task.scale}-{seed}.npz")
+        network = pretrained(first, channels, size, seed, file, task.progress)
     learned = start_of(network.state_dict(), make)
     protocol = options["protocol"] or size.protocol
     if task.repeats is not None:
@@ -224,7 +223,7 @@ PRETRAINED = Study(
     printed="means",
     limits=limits,
     options=(
-        Option("weights", None, "A file of weights of ResNet18 by name, such as ImageNet's."),
+        Option("weights", None, "A file of weights of ResNet18 by name; with scale paper."),
         Option("protocol", None, "Other sweeps than those of the scale, a Protocol.", False),
         Option("settings", None, "Other settings of DeepEnsembleClassifier, a dict.", False),
     ),
