@@ -171,6 +171,22 @@ def test_shared_samples_are_kept_once(monkeypatch):
     assert seen == [70, 180]
 
 
+def test_problems_on_one_data_set_have_labels_of_their_own():
+    data = torch.utils.data.TensorDataset(torch.tensor(X, dtype=torch.float32))
+    y = np.arange(60) % 2
+
+    def make():
+        return torch.nn.Linear(3, 2)
+
+    estimator = DeepEnsembleClassifier(module=make, members=2, epochs=4, device="cpu")
+    labels = [y, 1 - y]
+    by_rows = fit_many(estimator, [Problem(data, each, random_state=1) for each in labels])
+    by_array = fit_many(estimator, [Problem(X, each, random_state=1) for each in labels])
+    for one, other in zip(by_rows, by_array, strict=True):
+        np.testing.assert_allclose(values(one, data), values(other), atol=1e-5)
+    assert not np.allclose(values(by_rows[0], data), values(by_rows[1], data), atol=1e-3)
+
+
 def test_each_problem_has_its_own_scaling():
     estimator = BootstrapRegressor(members=2, **SMALL, random_state=0)
     near, far = fit_many(estimator, [Problem(X, NUMBERS), Problem(1e9 * X + 3e9, 1e5 * NUMBERS)])

@@ -30,6 +30,10 @@ def test_parameters_are_as_many_as_published():
     assert count(ResNet18(3, 10, size=32)) == 11_173_962
     # One channel in place of three, and two outputs for each class.
     assert count(ResNet18(1, 10, size=32)) == 11_173_962 - 2 * 64 * 9
+    # A quarter of the width: a sixteenth of the weights between two stages, a quarter of others.
+    narrow = ResNet18(3, 10, size=32, width=16)
+    assert count(narrow) == (11_173_962 - 10 - 5120 - 1728 - 9600) // 16 + 10 + 1280 + 432 + 2400
+    assert narrow.eval().features(torch.zeros(1, 3, 32, 32)).shape == (1, 128)
     both = ResNet18(3, 10, size=32, head="gaussian-logits")
     assert count(both) == 11_173_962 + 513 * 10
 

@@ -10,6 +10,7 @@ from .._docstrings import describe_package
 from ._adult import load_adult
 from ._compas import load_compas
 from ._dataset import Dataset
+from ._image_folder import load_image_folder
 from ._images import load_cifar10, load_fashion_mnist
 from ._modulations import make_modulations
 from ._molecules import MoleculeTable, load_molecules
@@ -36,6 +37,7 @@ __all__ = [
     "load_compas",
     "load_fashion_mnist",
     "load_houston",
+    "load_image_folder",
     "load_indian_pines",
     "load_mixed",
     "load_molecules",

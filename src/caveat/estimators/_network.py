@@ -1,7 +1,7 @@
 """The base of all estimators that train a network: settings, data, training, members."""
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self
@@ -559,9 +559,9 @@ class NetworkEstimator(Savable, BaseEstimator):
                 return self._by_networks(X)
             return torch.from_numpy(self._trained().outputs(X, device=self.device))
         passes = self._pass_count() or 1
-        parts = [X]
+        parts: Iterable[Any] = [X]
         if isinstance(X, Source):
-            parts = list(blocks(X, torch.device("cpu"), block_size(X, 2**16)))
+            parts = blocks(X, torch.device("cpu"), block_size(X, 2**16))
         values = [
             monte_carlo(self._plan(part), part, passes, random_state=self.seed_).cpu()
             for part in parts

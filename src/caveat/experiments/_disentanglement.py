@@ -13,7 +13,16 @@ from ._checks import checks_of
 from ._cost import cost_of
 from ._engine import Training, run
 from ._identity import identity
-from ._inputs import TrainTestData, check_sizes, hold_out, said_task, take_samples, task_of
+from ._inputs import (
+    TrainTestData,
+    check_sizes,
+    hold_out,
+    in_dataset,
+    read_dataset,
+    said_task,
+    take_samples,
+    task_of,
+)
 from ._models import Network, check_model, members_of, network_of, resolve, seeds_of, words_for
 from ._result import Curve, Disentanglement
 from ._scoring import Outcome, Scorer
@@ -25,12 +34,13 @@ from .protocol import Protocol, as_protocol
 def disentanglement_error(
     model: Any,
     X: Any,
-    y: Any,
+    y: Any = None,
     *,
     test: Any = None,
     decomposition: str | Sequence[str] = "auto",
     protocol: str | Protocol = "paper",
     score: Callable[[Any, Any], float] | None = None,
+    loader: Callable[[Any, bool], Any] | None = None,
     n_jobs: int | None = None,
     random_state: RandomState = None,
     checkpoint: Any = None,
@@ -50,11 +60,15 @@ def disentanglement_error(
         voting); or any object with ``fit`` and ``predict_distribution``. It is copied, and stays as
         it is. Networks of caveat train in lock-step, all conditions at once; other models train one
         by one through joblib.
-    X : array of shape (samples, ...)
-    y : array of shape (samples,)
+    X : array of shape (samples, ...), or Dataset
+        A data set of torch, for a network of caveat with ``module``, need not fit into memory: its
+        items are inputs, or pairs of inputs and a label, and are read when they are needed.
+    y : array of shape (samples,), optional
+        Labels; without them, those of a ``Dataset`` are read from it, one sample at a time.
     test : pair (X, y), optional
         Samples to score on and to take uncertainties of; by default a fifth of the samples, held
-        out by class, or by quantile bins of a number.
+        out by class, or by quantile bins of a number. Beside a ``Dataset`` another one, or a pair
+        of it and its labels.
     decomposition : str or sequence of str, default="auto"
         Names in ``caveat.uncertainty.DECOMPOSITIONS``; several are computed from one set of
         trainings.
@@ -65,6 +79,10 @@ def disentanglement_error(
     score : callable, optional
         ``score(y_true, y_pred)``, higher is better. By default the accuracy; for regression 1 less
         the mean absolute error, divided by that of the median of all training samples.
+    loader : callable, optional
+        ``loader(dataset, shuffle)`` returns the ``DataLoader`` of a part of a ``Dataset``, whose
+        items are pairs of inputs and a label, for instance with workers that read images. By
+        default samples are read by this process.
     n_jobs : int, optional
         How many trainings run side by side, by joblib, whose ``parallel_config`` can send them to a
         cluster. It does not change the numbers. For networks it is the number of lock-step batches
@@ -95,6 +113,12 @@ def disentanglement_error(
     its labels get the noise of the training labels. A network within a pipeline or an ensemble of
     estimators holds out a part of each subset.
 
+    Nothing of a ``Dataset`` is copied for a condition: subsets are row numbers, and noise is in
+    labels that stand beside it. Conditions train one after another, and each is in the checkpoint
+    once it is finished. In memory are a batch of inputs, the predictions of 512 samples (or of a
+    batch of ``loader``), and a few numbers for each sample. The score on samples learned from is
+    that of as many as there are to test on.
+
     References
     ----------
     De Jong et al., Measuring orthogonality as the blind-spot of uncertainty disentanglement, 2026.
@@ -122,6 +146,7 @@ def disentanglement_error(
     check_model(model)
     if score is not None and not callable(score):
         raise OptionError(f"score must be score(y_true, y_pred) -> float, or None; got {score!r}")
+    X, y, test = read_dataset(X, y, test, model, loader)
     task = task_of(model, y, decomposition)
     methods = tuple(entry.name for entry in resolve(decomposition, model, task))
     check_seed(checkpoint, random_state)
@@ -136,8 +161,9 @@ def disentanglement_error(
     folder = None
     if checkpoint is not None:
         settings = identity(model), protocol, methods, identity(score), draws.root
-        arrays = samples.X, samples.y, samples.X_test, samples.y_test
-        folder = Folder(checkpoint, mark_of((*arrays, *(samples.validation or ())), *settings))
+        arrays = samples.X, samples.y, samples.X_test, samples.y_test, *(samples.validation or ())
+        content = tuple(part.digest() if in_dataset(part) else part for part in arrays)
+        folder = Folder(checkpoint, mark_of(content, *settings))
     trainings = [
         _training(condition, samples, draws, network_of(model), protocol.schedule)
         for condition in conditions

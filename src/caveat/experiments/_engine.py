@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._parallel import check_jobs, run_tasks
+from ._inputs import in_dataset, take_rows
 from ._models import copy_of, fit, network_of
 from .checkpoint import Folder
 
@@ -33,11 +34,23 @@ class Training:
 
     def samples(self) -> tuple[Any, np.ndarray]:
         """Return the samples to learn from."""
-        from sklearn.utils import _safe_indexing
-
         if self.rows is None:
             return self.X, self.y
-        return _safe_indexing(self.X, self.rows), self.y[self.rows]
+        return take_rows(self.X, self.rows), self.y[self.rows]
+
+    def problem(self) -> Any:
+        """Return the samples as a network is fitted to them."""
+        from ..estimators import Problem
+
+        X, y, rows, validation = self.X, self.y, self.rows, self.validation
+        if in_dataset(X):
+            (X, y), rows = X.to_train(rows, y), None
+            if validation is not None:
+                validation = validation[0].to_train(None, validation[1], shuffle=False)
+        return Problem(
+            X, y, rows=rows, random_state=self.seed, parameters=self.parameters, name=self.words,
+            validation=validation,
+        )  # fmt: skip
 
 
 Measure = Callable[[Any, Training], Any]
@@ -67,8 +80,18 @@ def run(
 
     network = network_of(model)
     lockstep = network is not None and not network.prefix
-    batches = _batches(model, trainings, left, n_jobs) if lockstep else [[i] for i in left]
-    if lockstep and len(batches) == 1:
+    apart = not lockstep or in_dataset(trainings[0].X)
+    batches = [[i] for i in left] if apart else _batches(model, trainings, left, n_jobs)
+    if lockstep and apart and n_jobs in (None, 1):
+        # Samples of a data set train one after another anyway; one training is kept at a time.
+        with progress_bar(progress, len(left)) as advance:
+            for i in left:
+                place = None if folder is None else folder.networks / names[i]
+                models = _fitted(model, [trainings[i]], place, False)
+                for _, outcome in _measured(models, [trainings[i]], measure, [0]):
+                    keep(i, outcome)
+                advance()
+    elif not apart and len(batches) == 1:
         # All of them, also those that are done: the folder of the networks knows all or none.
         place = None if folder is None else folder.networks
         models = _fitted(model, trainings, place, progress)
@@ -109,15 +132,9 @@ def train_batch(
 def _fitted(
     model: Any, trainings: Sequence[Training], checkpoint: Any, progress: bool
 ) -> list[Any]:
-    from ..estimators import Problem, fit_many
+    from ..estimators import fit_many
 
-    problems = [
-        Problem(
-            one.X, one.y, rows=one.rows, random_state=one.seed, parameters=one.parameters,
-            name=one.words, validation=one.validation,
-        )
-        for one in trainings
-    ]  # fmt: skip
+    problems = [one.problem() for one in trainings]
     return fit_many(model, problems, checkpoint=checkpoint, progress=progress)
 
 

@@ -1,5 +1,6 @@
 """The samples of an experiment: checked before anything trains."""
 
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -11,7 +12,7 @@ from .._validation import LARGEST, check_number
 from ..exceptions import InvalidValueError, LabelError, OptionError, ShapeError
 from ..predictions import Gaussian
 from ..uncertainty.decompositions import DECOMPOSITIONS
-from ._models import Network
+from ._models import Network, network_of
 from .conditions import Draws, least_samples, strata_of, subset_size
 from .protocol import Protocol
 
@@ -20,6 +21,9 @@ _HELD_OUT = 0.2
 
 NUMBERS = "if the model predicts numbers, pass decomposition='total_variance'"
 """For a model that does not say so itself, and whole numbers, which look like classes."""
+
+
+BOTH = "X and the samples of test must both be arrays, or both in a Dataset of torch"
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,11 +79,7 @@ def take_samples(
     if test is not None:
         return TrainTestData(X, y, *take_test(test, X, y, task), task), ()
     train, held = _split(y, task, draws)
-    from sklearn.utils import _safe_indexing
-
-    result = TrainTestData(
-        _safe_indexing(X, train), y[train], _safe_indexing(X, held), y[held], task
-    )
+    result = TrainTestData(take_rows(X, train), y[train], take_rows(X, held), y[held], task)
     _not_constant(result.y_test, "the held-out y", "pass test=(X, y)")
     how = "by class" if task == "classification" else "by quantile bins of y"
     return result, (
@@ -105,12 +105,10 @@ def hold_out(
     strata = strata_of(samples.y, samples.task)
     count = min(subset_size(share, number, 1), number - least_samples(samples.y, samples.task))
     held = draws.held_out(strata, count, samples.task == "classification")
-    from sklearn.utils import _safe_indexing
-
     left = np.setdiff1d(np.arange(number), held)
     result = replace(
-        samples, X=_safe_indexing(samples.X, left), y=samples.y[left],
-        validation=(_safe_indexing(samples.X, held), samples.y[held]),
+        samples, X=take_rows(samples.X, left), y=samples.y[left],
+        validation=(take_rows(samples.X, held), samples.y[held]),
     )  # fmt: skip
     return result, (
         f"{count:,} of {number:,} samples to learn from are in no subset: they decide which epoch "
@@ -124,7 +122,7 @@ def take_test(test: Any, X: Any, y: np.ndarray, task: str) -> tuple[Any, np.ndar
         raise OptionError(f"test must be a pair (X, y) of samples; got a {type(test).__name__}")
     X_test, y_test = as_inputs(test[0]), checked_labels(test[1], task, "y of test")
     check_length(X_test, y_test, "X of test", "y of test")
-    if X_test.shape[1:] != X.shape[1:]:
+    if not in_dataset(X) and X_test.shape[1:] != X.shape[1:]:
         raise ShapeError(f"samples of test have shape {X_test.shape[1:]}, those of X {X.shape[1:]}")
     unknown = np.setdiff1d(y_test, y)
     if task == "classification" and len(unknown):
@@ -158,8 +156,65 @@ def check_sizes(protocol: Protocol, samples: TrainTestData) -> tuple[str, ...]:
     )
 
 
+def read_dataset(X: Any, y: Any, test: Any, model: Any, loader: Any) -> tuple[Any, Any, Any]:
+    """Return samples, labels and test with a data set of torch as rows of it, if it is one.
+
+    Labels that are None are read from it.
+    """
+    if loader is not None and not callable(loader):
+        raise OptionError(f"loader must be loader(dataset, shuffle) -> DataLoader; got {loader!r}")
+    pair = isinstance(test, tuple | list) and len(test) == 2
+    test_in_dataset = _is_source(test[0] if pair else test)
+    if not _is_source(X):
+        if loader is not None:
+            raise OptionError(f"loader is for a Dataset of torch; X is a {type(X).__name__}")
+        if test_in_dataset:
+            raise OptionError(BOTH)
+        return X, y, test
+    from ._dataset_samples import DatasetSamples
+
+    network = network_of(model)
+    if network is None or network.prefix or network.estimator.module is None:
+        raise OptionError(
+            f"X is a {type(X).__name__}, which a network of caveat with module= can learn from, "
+            f"such as DeepEnsembleClassifier(module=...); got {type(model).__name__}"
+        )
+    samples = DatasetSamples.of(X, loader)
+    y = samples.labels("y") if y is None else y
+    if test is not None:
+        if not test_in_dataset:
+            raise OptionError(BOTH)
+        X_test, y_test = test if pair else (test, None)
+        held = DatasetSamples.of(X_test, loader)
+        test = held, held.labels("y of test") if y_test is None else y_test
+    return samples, y, test
+
+
+def _is_source(X: Any) -> bool:
+    """Whether samples come from a data set or loader; without torch there are none."""
+    torch = sys.modules.get("torch")
+    data = None if torch is None else torch.utils.data
+    return data is not None and isinstance(X, data.Dataset | data.DataLoader)
+
+
+def in_dataset(X: Any) -> bool:
+    """Whether samples are rows of a data set, which are read when they are needed."""
+    return hasattr(X, "to_train")
+
+
+def take_rows(X: Any, rows: np.ndarray) -> Any:
+    """Return some samples."""
+    if in_dataset(X):
+        return X.take(rows)
+    from sklearn.utils import _safe_indexing
+
+    return _safe_indexing(X, rows)
+
+
 def as_inputs(X: Any) -> Any:
     """Return samples of which rows can be taken; a frame stays, for the names of its columns."""
+    if in_dataset(X):
+        return X
     if type(X).__module__.startswith("torch"):
         return to_numpy(X, "X").array
     if hasattr(X, "tocsr"):

@@ -11,7 +11,7 @@ from ..predictions import Categorical, Gaussian, GaussianLogits
 from ..uncertainty import decompose
 from ..uncertainty.decompositions import DECOMPOSITIONS
 from ._engine import Training
-from ._inputs import NUMBERS, TrainTestData
+from ._inputs import NUMBERS, TrainTestData, in_dataset
 from ._models import distribution, effort_of
 from .conditions import TEST, Draws
 from .error import part_correlation
@@ -70,20 +70,42 @@ class Scorer:
         y_test = data.y_test
         if noisy and self.noise_in == "train and test":
             y_test = self.draws.noisy(y_test, condition, TEST)
-        prediction = distribution(fitted, data.X_test)
-        score = self._score(y_test, prediction)
-        if not self.counted:
-            self._check_members(prediction)
-        split, together = {}, {}
-        for name in self.methods:
-            parts = decompose(prediction, name, random_state=seed)
-            split[name] = float(parts.aleatoric.mean()), float(parts.epistemic.mean())
-            correlation = part_correlation(parts.aleatoric, parts.epistemic)
+        point, split = self._predicted(fitted, data.X_test, y_test, self.methods, seed)
+        score = self._score(y_test, point)
+        means, together = {}, {}
+        for name, (aleatoric, epistemic) in split.items():
+            means[name] = float(aleatoric.mean()), float(epistemic.mean())
+            correlation = part_correlation(aleatoric, epistemic)
             if not np.isnan(correlation):
                 together[name] = correlation
         X, y = training.samples()
-        train_score = None if noisy else self._score(y, distribution(fitted, X), learned=True)
-        return Outcome(len(y), score, train_score, split, *effort_of(fitted), together)
+        count, train_score = len(y), None
+        if not noisy:
+            if in_dataset(X) and count > len(y_test):
+                some = np.linspace(0, count - 1, len(y_test)).astype(int)
+                X, y = X.take(some), y[some]
+            train_score = self._score(y, self._predicted(fitted, X, y)[0], learned=True)
+        return Outcome(count, score, train_score, means, *effort_of(fitted), together)
+
+    def _predicted(
+        self, fitted: Any, X: Any, y: np.ndarray, methods: tuple[str, ...] = (), seed: int = 0
+    ) -> tuple[np.ndarray, dict[str, list[np.ndarray]]]:
+        """Return predicted labels or numbers, and both uncertainties by each decomposition.
+
+        Samples of a data set are predicted block by block, so that no more of them are in memory.
+        """
+        points = []
+        split: dict[str, list[tuple[np.ndarray, np.ndarray]]] = {name: [] for name in methods}
+        for inputs, count in X.batches(y) if in_dataset(X) else [(X, len(y))]:
+            prediction = distribution(fitted, inputs)
+            points.append(self._point(prediction, count))
+            if methods and not self.counted:
+                self._check_members(prediction)
+            for name in methods:
+                parts = decompose(prediction, name, random_state=seed)
+                split[name].append((parts.aleatoric, parts.epistemic))
+        joined = {name: list(map(np.concatenate, zip(*split[name], strict=True))) for name in split}
+        return np.concatenate(points), joined
 
     def _check_members(self, prediction: Any) -> None:
         """Raise if the model has one member, which cannot disagree with itself."""
@@ -99,8 +121,7 @@ class Scorer:
             f"disentangle; give what each member says: {wanted}"
         )
 
-    def _score(self, y: np.ndarray, prediction: Any, learned: bool = False) -> float:
-        point = self._point(prediction, len(y))
+    def _score(self, y: np.ndarray, point: np.ndarray, learned: bool = False) -> float:
         if self.score is not None:
             return self._own_score(y, point)
         if self.samples.task == "classification":

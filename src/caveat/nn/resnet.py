@@ -20,7 +20,7 @@ from .layers._checks import check_drop
 from .layers._stochastic import number_layers
 from .networks import output_layer
 
-WIDTHS = (64, 128, 256, 512)
+STAGES = 4
 _LARGE = 64
 """From this side on images are halved twice before the first block."""
 
@@ -78,6 +78,9 @@ class ResNet18(nn.Module):
         Probability of dropping a unit after every convolution; 0 for no dropout.
     head : {None, "gaussian-logits", "mean-std"}
         The last layer; None is a plain linear one (logits, or means).
+    width : int
+        Channels of the first stage, doubled in each further one; fewer make a small network of the
+        same depth.
 
     References
     ----------
@@ -100,6 +103,7 @@ class ResNet18(nn.Module):
     size: int = 224
     rate: float = 0.0
     head: str | None = None
+    width: int = 64
 
     def __post_init__(self) -> None:
         super().__init__()
@@ -107,11 +111,12 @@ class ResNet18(nn.Module):
         rate = check_drop(self.rate, "rate")
         self.large = check_integer(self.size, "size") >= _LARGE
         side, stride, padding = (7, 2, 3) if self.large else (3, 1, 1)
-        self.conv1 = nn.Conv2d(channels, WIDTHS[0], side, stride, padding, bias=False)
+        width = check_integer(self.width, "width")
+        self.conv1 = nn.Conv2d(channels, width, side, stride, padding, bias=False)
         self.drop1 = dropped(rate)
-        self.bn1 = nn.BatchNorm2d(WIDTHS[0])
-        width = WIDTHS[0]
-        for i, count in enumerate(WIDTHS):
+        self.bn1 = nn.BatchNorm2d(width)
+        for i in range(STAGES):
+            count = self.width * 2**i
             first = Block(width, count, 1 if i == 0 else 2, rate)
             setattr(self, f"layer{i + 1}", nn.Sequential(first, Block(count, count, 1, rate)))
             width = count
@@ -122,7 +127,7 @@ class ResNet18(nn.Module):
         number_layers(self)
 
     def features(self, x: Tensor) -> Tensor:
-        """Return the 512 numbers of each image before the last layer.
+        """Return the numbers of each image before the last layer, 512 with a width of 64.
 
         Parameters
         ----------
@@ -130,12 +135,12 @@ class ResNet18(nn.Module):
 
         Returns
         -------
-        Tensor of shape (samples, 512)
+        Tensor of shape (samples, 8 width)
         """
         x = functional.relu(self.bn1(self.drop1(self.conv1(x))))
         if self.large:
             x = functional.max_pool2d(x, 3, 2, 1)
-        for i in range(len(WIDTHS)):
+        for i in range(STAGES):
             x = getattr(self, f"layer{i + 1}")(x)
         return x.mean(dim=(2, 3))
 

@@ -9,17 +9,20 @@ from .._registry import Registry
 from .._validation import check_choice, check_fraction, check_integer
 from ..exceptions import OptionError
 from ..experiments.checkpoint import check_seed
+from .averages import AVERAGES
 from .disentanglement import DISENTANGLEMENT
 from .fairness import FAIRNESS
 from .measures import STUDY as MEASURES
 from .molecules import MOLECULES_STUDY
 from .ppg import PPG
+from .pretrained import PRETRAINED
 from .result import StudyResult
 from .study import Study, Task, check_known, conclusions_of, rows_of, table_of
 from .tables import TABLES
 
 STUDIES: Registry[Study] = Registry(
-    "study", [DISENTANGLEMENT, FAIRNESS, MEASURES, MOLECULES_STUDY, PPG, TABLES]
+    "study",
+    [DISENTANGLEMENT, AVERAGES, FAIRNESS, MEASURES, MOLECULES_STUDY, PPG, PRETRAINED, TABLES],
 )
 """All studies by name; a new one is one line here."""
 
@@ -45,8 +48,10 @@ def run_study(
 
     Parameters
     ----------
-    study : {"disentanglement", "fairness", "measures", "molecules", "ppg", "tables"} or Study
-        A name in ``caveat.studies.STUDIES``, or a study of your own.
+    study : str or Study
+        A name in ``caveat.studies.STUDIES`` ("disentanglement",
+        "disentanglement-averages", "fairness", "measures", "molecules", "ppg", "pretrained",
+        "tables"), or a study of your own.
     dataset : str, path or list of str
         A data set of the paper. Public data are read from ``CAVEAT_DATA`` or fetched; see
         `caveat.datasets`. Some studies take a table file as well, some take several data sets: a
