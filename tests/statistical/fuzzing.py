@@ -933,7 +933,7 @@ ARGUMENTS = {
     **{
         f"{name}.members": Option("mean", "each")
         for name in (
-            "BetaCalibration", "QuadraticScaling", "ScalingBinning", "SplineCalibration",
+            "BayesianBinning", "BetaCalibration", "QuadraticScaling", "ScalingBinning", "SplineCalibration",
             "StructuredMatrixScaling", "StructuredVectorScaling",
         )
     },

@@ -171,7 +171,8 @@ def test_networks_have_the_published_settings(kind, names, scale):
     assert list(models) == names
     assert all(model.epochs == 3 and model.random_state == 5 for model in models.values())
     assert models["DE"].members == (3 if scale == "quick" else 5)
-    assert models["MAP"].learning_rate == (1e-3 if scale == "quick" else 1e-4)
+    quick = {"af": 1e-3, "bp": 3e-4}[kind]
+    assert models["MAP"].learning_rate == (quick if scale == "quick" else 1e-4)
 
 
 def test_folders_of_deepbeat(tmp_path):
