@@ -680,8 +680,14 @@ def test_charts(synthetic, public):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"dataset": "sd4"}, "dataset must be one of sd1, sd2, sd3, compas, adult; got 'sd4'"),
-        ({"dataset": "sd4.csv"}, "dataset must be one of sd1, sd2, sd3, compas, adult; got 'sd4"),
+        (
+            {"dataset": "sd4"},
+            "dataset must be one of sd1, sd2, sd3, compas, adult, d-vlog; got 'sd4'",
+        ),
+        (
+            {"dataset": "sd4.csv"},
+            "dataset must be one of sd1, sd2, sd3, compas, adult, d-vlog; got 'sd4",
+        ),
         ({"scale": "huge"}, "scale must be one of 'quick', 'paper'; got 'huge'"),
         ({"repeats": 0}, "repeats must be a whole number of at least 1; got 0"),
         ({"repeats": True}, "repeats must be a whole number of at least 1; got True"),

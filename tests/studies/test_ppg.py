@@ -265,3 +265,30 @@ def test_the_command_line(stubs, capsys):
     )
     assert code in (0, None)
     assert "blood pressure" in capsys.readouterr().out
+
+
+FIGURES = {
+    "af": {"figure 2, ECE": 6, "figure 2, VCE": 6, "figure 2, UCE": 6, "figure 3": 10,
+           "figure 4": 10},
+    "bp-calib": {"figure 5": 8, "figure 6": 4},
+    "bp-calibfree": {"figure 7": 8, "figure 8": 4},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("dataset", FIGURES)
+def test_figures(stubs, dataset):
+    result = run_study("ppg", dataset, subjects=24, segments_each=10, random_state=0)
+    made = result.charts()
+    assert {name: len(charts) for name, charts in made.items()} == FIGURES[dataset]
+    if dataset != "af":
+        assert made[next(iter(made))][1].title.endswith("DE, diastolic")
+        return
+    grid = result.details["run 0"]
+    rows = grid.y == 1
+    chart = made["figure 4"][1]
+    assert chart.title == "Figure 4, confidence by true class: DE, AF"
+    p = grid.predictions["DE"].mean[rows]
+    shares = np.asarray(chart.numbers["observed"], dtype=float)
+    assert sum(chart.numbers["samples"]) == rows.sum()
+    right = (p.argmax(axis=1) == 1).mean()
+    assert np.average(shares, weights=chart.numbers["samples"]) == pytest.approx(right)

@@ -83,7 +83,9 @@ class BayesianBinning(ClassMap):
     def _learn(self, p: FloatArray, codes: Codes, weight: FloatArray | None) -> None:
         classes = p.shape[1]
         self.base_rates_ = class_shares(codes, classes, weight)
-        self.edges_, self.values_, self.weights_ = [], [], []
+        self.edges_: list[FloatArray] = []
+        self.values_: list[FloatArray] = []
+        self.weights_: list[FloatArray] = []
         for k in one_vs_rest(classes):
             learned = self._average(np.ascontiguousarray(p[:, k]), codes == k, weight)
             for kept, part in zip((self.edges_, self.values_, self.weights_), learned, strict=True):
