@@ -52,7 +52,8 @@ class Stub(BaseEstimator):
 def stubs(monkeypatch):
     def models(task, kind, network, seed):
         if kind == "af":
-            return {name: Stub(seed=i) for i, name in enumerate(("MAP", "MCD", "DE"))}
+            names = ["MAP", "MCD", "DE", *(f"MCD {rate:g}" for rate in ppg.rates_of(task))]
+            return {name: Stub(seed=i) for i, name in enumerate(names)}
         kinds = {"MAP": "numbers", "MCD": "numbers", "DE": "numbers", "QR": "quantiles"}
         return {name: Stub(kind, i) for i, (name, kind) in enumerate(kinds.items())}
 
@@ -292,3 +293,30 @@ def test_figures(stubs, dataset):
     assert sum(chart.numbers["samples"]) == rows.sum()
     right = (p.argmax(axis=1) == 1).mean()
     assert np.average(shares, weights=chart.numbers["samples"]) == pytest.approx(right)
+
+
+def test_a_search_over_parametrizations_with_times(stubs):
+    result = run_study(
+        "ppg", "af", subjects=24, segments_each=10, random_state=0, rates=[0.1, 0.4], sizes=2,
+        times=2,
+    )  # fmt: skip
+    grid = result.details["run 0"]
+    assert {"MCD 0.1", "MCD 0.4", "DE of 2"} < set(grid.predictions)
+    assert {"MCD 0.1", "DE of 2"} < set(grid.scenarios().rows[0].values)
+    rows = {(row.technique, row.measure): row.mean for row in result if "times" in row.source}
+    assert rows["MAP", "seconds"] > 0
+    assert ("Venn-ABERS", "standard error") in rows
+    assert ("DE of 2", "seconds") not in rows  # no step after the prediction
+    extra = [row for row in result if row.technique == "DE of 2" and row.measure == "ece"]
+    assert all(row.note == "not printed" for row in extra)
+    assert extra
+
+
+def test_dropout_rates_of_the_networks():
+    options = {"settings": None, "rates": (0.1, 0.3)}
+    task = Task("af", "quick", None, np.random.default_rng(0), options=options)
+    models = ppg.models_of(task, "af", "alexnet", 0)
+    assert [models[f"MCD {rate}"].module.keywords["rate"] for rate in (0.1, 0.3)] == [0.1, 0.3]
+    assert models["MCD"].module.keywords["rate"] == 0.2
+    with pytest.raises(OptionError, match="rates must"):
+        ppg.rates_of(Task("af", "quick", None, np.random.default_rng(0), options={"rates": 2}))

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .. import metrics
-from .._validation import FloatArray, check_choice, check_integer
+from .._validation import FloatArray, check_choice, check_fraction, check_integer
 from ..predictions import Categorical, Gaussian
 from ..recalibration import (
     ConformalQuantiles,
@@ -89,7 +89,7 @@ def techniques_of(task: str) -> dict[str, Technique]:
 
 
 def models_of(task: Task, kind: str, network: str, seed: int) -> dict[str, Any]:
-    """Return the published networks of each method."""
+    """Return the published networks of each method, and those of other dropout rates."""
     from .. import estimators
 
     result = {}
@@ -104,8 +104,25 @@ def models_of(task: Task, kind: str, network: str, seed: int) -> dict[str, Any]:
         settings |= {k: v for k, v in (task.options["settings"] or {}).items() if k in settings}
         end = "Classifier" if kind == "af" else "Regressor"
         stem = "QuantileNetwork" if name == "QR" else KINDS[name]
-        result[name] = getattr(estimators, f"{stem}{end}")(**settings, random_state=seed)
+        make = getattr(estimators, f"{stem}{end}")
+        result[name] = make(**settings, random_state=seed)
+        if name == "MCD":
+            for rate in rates_of(task):
+                module = partial(settings["module"], rate=rate)
+                result[f"MCD {rate:g}"] = make(**settings | {"module": module}, random_state=seed)
     return result
+
+
+def rates_of(task: Task) -> list[float]:
+    """Return the dropout rates to try beside the published one (section 3.3.1)."""
+    return [check_fraction(rate, "rates") for rate in np.ravel(task.options.get("rates") or ())]
+
+
+def searched(task: Task) -> dict[str, Technique]:
+    """Return the parametrizations to try: dropout rates, and sizes of the ensemble."""
+    tried = {f"MCD {rate:g}": Technique(f"MCD {rate:g}") for rate in rates_of(task)}
+    sizes = [check_integer(size, "sizes") for size in np.ravel(task.options.get("sizes") or ())]
+    return tried | {f"DE of {size}": Technique("DE", members=size) for size in sizes}
 
 
 def measure(task: Task) -> Measured:
@@ -131,7 +148,9 @@ def measure(task: Task) -> Measured:
         parts = split_subjects(signals, split or "calibfree", sizes=SIZES, random_state=rng)
         data = parts.parts(signals.X.astype(np.float32), signals.y)
         grid = technique_grid(
-            models_of(task, kind, network, seed), data, techniques=techniques_of(kind),
+            models_of(task, kind, network, seed), data,
+            techniques={**techniques_of(kind), **searched(task)},
+            time_repeats=options["times"] or 0,
             cluster=signals.subject[parts.test], cache=task.place(f"{name}-{network}-{run}"),
             progress=task.progress, random_state=seed,
         )  # fmt: skip
@@ -139,6 +158,8 @@ def measure(task: Task) -> Measured:
         runs.append(dict(_values(kind, grid, data, SOURCES[name][network], network)))
     keys = list(dict.fromkeys(key for run in runs for key in run))
     values = {key: np.array([run.get(key, np.nan) for run in runs]) for key in keys}
+    for key, times in _times(list(grids.values()), network).items():
+        values[key] = times
     own = isinstance(options["data"], str) and options["data"] in NAMED[kind]
     notes = [PAPER.notes_where[options["data"]]] if own else []
     notes += [PAPER.notes_where["quick"]] if task.scale == "quick" else []
@@ -150,6 +171,17 @@ def measure(task: Task) -> Measured:
         judged=lambda _: task.scale == "paper" and not own, notes=tuple(dict.fromkeys(notes)),
         details=grids,
     )  # fmt: skip
+
+
+def _times(grids: list[Any], network: str) -> dict[tuple[str, ...], FloatArray]:
+    """Return seconds for one sample and their standard errors, which tables 22 and 23 have."""
+    values: dict[tuple[str, ...], FloatArray] = {}
+    for step in grids[0].times:
+        measured = [grid.times[step] for grid in grids]
+        for name, attribute in (("seconds", "seconds"), ("standard error", "error")):
+            key = ("inference times", network, step, "", name)
+            values[key] = np.array([getattr(one, attribute) for one in measured])
+    return values
 
 
 def _some(signals: Signals, most: Any, rng: np.random.Generator) -> Signals:
@@ -324,6 +356,9 @@ PPG = Study(
         Option("segments", None, "At most so many segments, drawn at random."),
         Option("subjects", None, "How many subjects are generated."),
         Option("segments_each", None, "How many segments of each are generated."),
+        Option("rates", None, "Dropout rates to try beside the published one."),
+        Option("sizes", None, "Sizes of the ensemble to try, up to that of DE."),
+        Option("times", None, "How often the time of one sample is measured."),
         Option("settings", None, "Other settings of the estimators, a dict.", False),
     ),
 )
