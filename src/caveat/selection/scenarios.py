@@ -56,13 +56,18 @@ class Scenario:
 
     def __str__(self) -> str:
         short = _NAMES[self.metric] if self.part else f"mean {_NAMES[self.metric]}"
-        found = [f"{name} ({short} {self.values[name]:.3g})" for name in self.ranking[:2]]
-        return f"{self.where}: {'; then '.join(found) or 'no technique has a value'}"
+        best = [f"{name} ({short} {self.values[name]:.3g})" for name in self.ranking[:2]]
+        return f"{self.where}: {'; then '.join(best) or 'no technique has a value'}"
 
 
 @dataclass(frozen=True)
 class Scenarios:
-    """What `scenarios` returns: one after another, a frame, or as text a tree to choose by."""
+    """What `scenarios` returns: one after another, a frame, or as text a tree to choose by.
+
+    Attributes
+    ----------
+    rows : tuple of Scenario
+    """
 
     rows: tuple[Scenario, ...]
 

@@ -128,12 +128,12 @@ def _ratios(
     for seed in seeds:
         model = DeepEnsembleClassifier(**settings, random_state=seed, verbose=task.progress)
         prediction = model.fit(X[train], signals.y[train]).predict_distribution(X[test])
-        _, found = audited(prediction, signals.y[test], {"gender": gender[test]}, PAIRS)
+        _, results = audited(prediction, signals.y[test], {"gender": gender[test]}, PAIRS)
         runs.append({})
         for cell, _, _ in study.paper.cells("d-vlog"):
             if cell["source"] == source:
                 place = (cell["attribute"], cell["group"], cell.get("reference", ""))
-                runs[-1][study.key(**cell)] = found.get((*place, cell["measure"]), NAN)
+                runs[-1][study.key(**cell)] = results.get((*place, cell["measure"]), NAN)
     return {key: np.array([run[key] for run in runs]) for key in runs[0]}
 
 
