@@ -116,3 +116,10 @@ def test_rows_do_not_depend_on_others():
 def test_points_have_no_density():
     with pytest.raises(OptionError, match="a member is a point"):
         caveat.Gaussian.from_members([[0.0], [1.0]]).highest_density_width(0.9)
+
+
+def test_members_that_are_too_far_apart():
+    with pytest.raises(InvalidValueError, match=r"1e\+10 standard deviations apart in row 1"):
+        caveat.Gaussian.from_members([[0.0, 0.0], [1.0, 1e12]], 1.0).highest_density_width(0.9)
+    one = caveat.Gaussian([1e70], [1.0]).highest_density_width(0.5)
+    assert one[0, 0] == pytest.approx(2 * norm.ppf(0.75), rel=2e-3)

@@ -4,9 +4,13 @@ import numpy as np
 from scipy.special import ndtr
 
 from .._validation import FloatArray
+from ..exceptions import InvalidValueError
 
 _REACH, _STEPS = 9.0, 257
 """Standard deviations of each member that are looked at, and the points in them."""
+
+_FARTHEST = 1e10
+"""Standard deviations between members that leave digits for the points around each."""
 
 _CELLS = 2**21
 """Values of distribution functions that are held at a time."""
@@ -20,6 +24,13 @@ def mixture_widths(mean: FloatArray, std: FloatArray, coverage: float) -> FloatA
     the last one the part that is needed.
     """
     members, rows = mean.shape
+    mean = mean - mean.mean(axis=0)  # which leaves the widths, and rounds less
+    far = (np.abs(mean) > std.min(axis=0) * _FARTHEST).any(axis=0)
+    if far.any():
+        raise InvalidValueError(
+            f"members are more than {_FARTHEST:g} standard deviations apart in row "
+            f"{int(far.argmax())}; numbers have not the digits for it"
+        )
     grid = np.linspace(-_REACH, _REACH, _STEPS)
     result = np.empty(rows)
     block = max(1, _CELLS // (members * members * _STEPS))

@@ -119,8 +119,8 @@ class Interval(WithTargets):
         """
         from .quantiles import Quantiles, check_levels
 
-        self._check_finite("density", f"to_quantiles({list(levels)})")
         wanted = check_levels(as_floats(levels, "levels")[0])
+        self._check_finite("density", "to_quantiles(levels)")
         steps = unit_quantiles(wanted, bandwidth(samples))
         width = (self.upper - self.lower)[..., None]
         return Quantiles(
