@@ -138,3 +138,35 @@ def test_the_first_members_of_an_ensemble(prediction):
         np.testing.assert_array_equal(getattr(test, name), getattr(prediction, name)[:3])
     with pytest.raises(OptionError, match="members is 9, and the base model has 4"):
         Technique("DE", members=9).prepared(prediction, prediction)
+
+
+def test_exchangeability_of_calibration_and_test():
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.naive_bayes import GaussianNB
+
+    parts = data()
+    models = {"LR": LogisticRegression(), "NB": GaussianNB()}
+    grid = caveat.technique_grid(models, parts, resamples=0)
+    result = grid.exchangeability("LR", random_state=0)
+    expected = [
+        1 - p.mean[np.arange(100), y]
+        for p, y in ((grid.calibrations["LR"], grid.calibration_y), (grid.bases["LR"], grid.y))
+    ]
+    assert result.p_value == caveat.exchangeability_test(*expected, random_state=0).p_value
+    assert result.p_value > 0.01
+    X, y = parts["test"]
+    moved = caveat.technique_grid(models, {**parts, "test": (X, 1 - y)}, resamples=0)
+    assert moved.exchangeability("LR", random_state=0).p_value < 0.01
+    with pytest.raises(OptionError, match="there is no base model 'XX'"):
+        grid.exchangeability("XX")
+
+
+def test_errors_of_numbers_and_logits():
+    from caveat.selection.techniques import errors_of
+
+    gaussian = caveat.Gaussian([1.0, 2.0], [4.0, 9.0])
+    np.testing.assert_allclose(errors_of(gaussian, [3.0, 2.0])[:, 0], [1.0, 0.0])
+    logits = caveat.GaussianLogits.from_std(np.zeros((1, 2)), np.ones((1, 2)))
+    np.testing.assert_allclose(errors_of(logits, [1]), 0.5)
+    with pytest.raises(OptionError, match="errors are those of classes or Gaussians; got a Quant"):
+        errors_of(caveat.Quantiles([0.5], [[1.0]]), [1.0])

@@ -320,3 +320,12 @@ def test_dropout_rates_of_the_networks():
     assert models["MCD"].module.keywords["rate"] == 0.2
     with pytest.raises(OptionError, match="rates must"):
         ppg.rates_of(Task("af", "quick", None, np.random.default_rng(0), options={"rates": 2}))
+
+
+def test_a_shift_between_calibration_and_test_is_noted(stubs, monkeypatch):
+    monkeypatch.setattr(ppg, "_UNLIKELY", 2.0)
+    result = run_study("ppg", "bp-calib", subjects=24, segments_each=10, random_state=0)
+    assert any("are not of one source" in note for note in result.notes)
+    monkeypatch.setattr(ppg, "_UNLIKELY", 0.0)
+    result = run_study("ppg", "bp-calib", subjects=24, segments_each=10, random_state=0)
+    assert not any("are not of one source" in note for note in result.notes)

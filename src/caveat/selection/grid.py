@@ -19,8 +19,9 @@ from ..evaluation.recommend import Recommendation
 from ..exceptions import CaveatError, OptionError
 from ..models import from_model
 from ..predictions.files import load_prediction
+from ..recalibration import ExchangeabilityTest, exchangeability_test
 from .scenarios import Scenarios, scenarios
-from .techniques import Technique, techniques_for
+from .techniques import Technique, errors_of, techniques_for
 from .timing import Timing, machine, time_recalibration, timed
 
 __all__ = ["TechniqueGrid", "technique_grid"]
@@ -48,6 +49,10 @@ class TechniqueGrid:
         Techniques that could not be made, and why.
     options : dict
         What `compare` is given.
+    calibrations : dict of str to prediction
+        What each base model says about the calibration samples.
+    calibration_y : ndarray
+        Their truth.
     times : dict of str to Timing
         Seconds for one sample, if they were asked for: of the prediction of each base model, and of
         the step after it for each technique that has one.
@@ -60,6 +65,8 @@ class TechniqueGrid:
     seconds: dict[str, float]
     failed: dict[str, str]
     options: dict[str, Any] = field(default_factory=dict)
+    calibrations: dict[str, Any] = field(default_factory=dict)
+    calibration_y: Any = None
     times: dict[str, Timing] = field(default_factory=dict)
 
     @cached_property
@@ -88,6 +95,33 @@ class TechniqueGrid:
             Those of `Comparison.recommend`.
         """
         return {scale: self.recommend(scale, **options) for scale in SCALES}
+
+    def exchangeability(
+        self, base: str, *, resamples: int = 999, random_state: RandomState = None
+    ) -> ExchangeabilityTest:
+        """Return whether errors on calibration and on test samples could be of one source.
+
+        Recalibration promises something about test samples only if they could. Errors of classes
+        are 1 minus the probability of the true class, those of numbers are in standard deviations.
+
+        Parameters
+        ----------
+        base : str
+            Name of a base model of classes or Gaussians.
+        resamples : int, default=999
+            Random divisions.
+        random_state : int, Generator or None, optional
+            Seed of the divisions.
+
+        Returns
+        -------
+        ExchangeabilityTest
+        """
+        if base not in self.calibrations:
+            raise OptionError(f"there is no base model {base!r}; there are {list(self.bases)}")
+        pairs = (self.calibrations[base], self.calibration_y), (self.bases[base], self.y)
+        errors = [errors_of(prediction, y) for prediction, y in pairs]
+        return exchangeability_test(*errors, resamples=resamples, random_state=random_state)
 
     def scenarios(self) -> Scenarios:
         """Return which technique is best for which use; see `caveat.selection.scenarios`."""
@@ -224,7 +258,10 @@ def technique_grid(
         "groups": groups, "cluster": cluster, "metrics": metrics, "confidence": confidence,
         "resamples": resamples, "random_state": generator(random_state),
     }  # fmt: skip
-    return TechniqueGrid(made, tests, parts["test"][1], chosen, seconds, failed, options, times)
+    calibrations = {name: pair[0] for name, pair in bases.items()}
+    return TechniqueGrid(
+        made, tests, parts["test"][1], chosen, seconds, failed, options, calibrations, truth, times
+    )
 
 
 def _placed(pair: tuple[Any, Any], truth: Any) -> tuple[Any, Any, Any]:

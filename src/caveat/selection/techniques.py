@@ -4,9 +4,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 from sklearn.base import clone
 
-from .._validation import check_integer
+from .._validation import FloatArray, check_integer
 from ..exceptions import OptionError
 from ..predictions import (
     Categorical,
@@ -174,6 +175,21 @@ def techniques_for(predictions: Mapping[str, Any]) -> dict[str, Technique]:
                 "classes, Gaussians or quantiles"
             )
     return result
+
+
+def errors_of(prediction: Any, y: Any) -> FloatArray:
+    """Return how far the truth is from what a base model says, for each sample."""
+    if isinstance(prediction, GaussianLogits):
+        prediction = prediction.to_categorical()
+    if isinstance(prediction, Categorical):
+        codes = prediction.align(y)
+        return np.asarray(1 - prediction.mean[np.arange(len(codes)), codes])
+    if not isinstance(prediction, Gaussian):
+        raise OptionError(
+            f"errors are those of classes or Gaussians; got a {type(prediction).__name__}"
+        )
+    mean, variance = prediction.moments()
+    return np.asarray(np.abs(prediction.align(y) - mean) / np.sqrt(variance))
 
 
 def _of_quantiles(name: str, prediction: Quantiles) -> Iterator[tuple[str, Technique]]:

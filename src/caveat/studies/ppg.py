@@ -41,6 +41,9 @@ SIZES = (0.6, 0.1, 0.15, 0.15)
 """Shares of train, validation, calibration and test."""
 
 _LEAST = 1e-7
+_UNLIKELY = 0.01
+"""A p-value below it says that calibration and test samples are not of one source."""
+
 _GENERATED = {"quick": (60, 20), "paper": (400, 50)}
 _SEGMENTS = {"quick": 1500, "paper": None}
 _QUICK = {
@@ -163,7 +166,10 @@ def measure(task: Task) -> Measured:
     own = isinstance(options["data"], str) and options["data"] in NAMED[kind]
     notes = [PAPER.notes_where[options["data"]]] if own else []
     notes += [PAPER.notes_where["quick"]] if task.scale == "quick" else []
-    for grid in grids.values():
+    for run, grid in enumerate(grids.values()):
+        test = grid.exchangeability("MAP", random_state=run)
+        if test.p_value < _UNLIKELY:
+            notes.append(PAPER.notes_where["shift"].format(run=run, p=test.p_value))
         notes += [f"{technique} failed: {why}" for technique, why in grid.failed.items()]
     sizes = ", ".join(f"{len(pair[0]):,} {part}" for part, pair in data.items())
     return Measured(
