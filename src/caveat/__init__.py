@@ -97,6 +97,7 @@ if TYPE_CHECKING:
     from .predictions import ProbabilityInterval as ProbabilityInterval
     from .predictions import Quantiles as Quantiles
     from .predictions import concat as concat
+    from .recalibration import BayesianBinning as BayesianBinning
     from .recalibration import BetaCalibration as BetaCalibration
     from .recalibration import ConformalDistribution as ConformalDistribution
     from .recalibration import ConformalEllipsoids as ConformalEllipsoids
@@ -161,6 +162,7 @@ _HOMES = {
     "BatchEnsembleRegressor": "estimators",
     "BayesByBackpropClassifier": "estimators",
     "BayesByBackpropRegressor": "estimators",
+    "BayesianBinning": "recalibration",
     "BetaCalibration": "recalibration",
     "BlockConformal": "sequential",
     "BootstrapClassifier": "estimators",
@@ -304,6 +306,7 @@ __all__ = [
     "BatchEnsembleRegressor",
     "BayesByBackpropClassifier",
     "BayesByBackpropRegressor",
+    "BayesianBinning",
     "BetaCalibration",
     "BlockConformal",
     "BootstrapClassifier",

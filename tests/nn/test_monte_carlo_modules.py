@@ -404,3 +404,19 @@ def test_warnings_of_the_module_do_reach_people():
         plan = explain(Warns(), rows(4, 4))
     with pytest.warns(UserWarning, match="mind the step"):
         monte_carlo(plan, rows(4, 4), 3)
+
+
+def test_a_layer_that_draws_other_first_weights_is_a_layer_of_torch():
+    """Only what comes after the first noise is repeated, also around layers of one's own."""
+
+    class FromZero(nn.BatchNorm1d):
+        def reset_parameters(self):
+            super().reset_parameters()
+            nn.init.zeros_(self.weight)
+
+    module = nn.Sequential(
+        nn.Conv1d(1, 4, 3), FromZero(4), nn.Dropout(0.3), nn.Flatten(), nn.Linear(4 * 8, 2)
+    )
+    plan = explain(module, torch.zeros(2, 1, 10))
+    assert plan.way == "graph"
+    assert plan.once == ("0 (Conv1d)", "1 (FromZero)")

@@ -124,3 +124,13 @@ def test_bits_in_arrays_that_are_there(p, dtype):
     assert torch.equal(noise.signs_from_bits(second, torch.empty(3, 70, dtype=dtype)), turned)
     expected = noise.normal(keys, 7, (count,), like)[:, order.long()]
     assert torch.equal(noise.normal_from_bits(first, torch.empty(3, count, dtype=dtype)), expected)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("p", [0.0, 1e-9, 0.05, 0.2, 0.5, 0.999, 1.0])
+def test_what_is_kept_is_where_uniform_numbers_are_at_least_p(dtype, p):
+    keys, like = noise.make_keys([3, 4]), torch.empty((), dtype=dtype)
+    expected = noise.uniform(keys, 5, (7, 300), like) >= p
+    assert torch.equal(noise.kept(keys, 5, (7, 300), like, p), expected)
+    mapped = torch.vmap(lambda key: noise.kept(key, 5, (7, 300), like, p))(keys)
+    assert torch.equal(mapped, expected)

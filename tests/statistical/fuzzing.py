@@ -945,7 +945,7 @@ ARGUMENTS = {
     **{
         f"{name}.members": Option("mean", "each")
         for name in (
-            "BetaCalibration", "QuadraticScaling", "ScalingBinning", "SplineCalibration",
+            "BayesianBinning", "BetaCalibration", "QuadraticScaling", "ScalingBinning", "SplineCalibration",
             "StructuredMatrixScaling", "StructuredVectorScaling",
         )
     },
@@ -1028,6 +1028,8 @@ ARGUMENTS = {
     "charts.repair_map.result": Thing(_repair),
     "Calibrator.method": Option("auto", "ts"),
     "Calibrator.candidates": Option(None, ["TemperatureScaling"], ["VarianceScaling"], []),
+    "BayesianBinning.spread": Option(10.0, 1.0, 2.5),
+    "BayesianBinning.prior_samples": Option(2.0, 0.1, 50.0),
     "SplineCalibration.knots": Option(6, 2, 1),
     "SplineCalibration.smoothness": Option(1.0, 0.0, 1e3),
     "charts.drift.groups": Option(False, True),

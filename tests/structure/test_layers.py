@@ -59,6 +59,7 @@ LAYERS = [
 
 # The only steps back: one-line forwards, imported inside the method.
 FORWARDS = {
+    ("estimators/_monitoring.py", "questions", "evaluation"),
     ("estimators/files.py", "_holders", "repairing"),
     ("estimators/files.py", "_of_molecules", "molecules"),
     ("estimators/sklearn_models.py", "_own_adapter", "models"),

@@ -13,11 +13,11 @@ from caveat.datasets import Dataset
 from caveat.exceptions import OptionError
 from caveat.studies import STUDIES, fairness, run_study
 from caveat.studies._fairness_figures import confidence_of, depth_values, layers_of
+from caveat.studies._fairness_rates import ODDS, printed_odds
 from caveat.studies.fairness import (
     ALEATORIC,
     EPISTEMIC,
     EXPECTED,
-    ODDS,
     POINT,
     QUANTITIES,
     UNCERTAINTIES,
@@ -29,7 +29,6 @@ from caveat.studies.fairness import (
     group_values,
     make_runs,
     pairs_of,
-    printed_odds,
     side,
     train,
 )
@@ -343,7 +342,8 @@ def concluded(name, values):
 @pytest.mark.parametrize("name", STUDY.datasets)
 def test_runs_that_give_the_printed_numbers_support_every_table(name):
     found = concluded(name, as_in_the_paper(name))
-    assert len(found) == 2 * len(pairs_of(name))
+    tables = 3 if name == "d-vlog" else 1  # of both kinds of features, and of each alone
+    assert len(found) == 2 * len(pairs_of(name)) * tables
     assert {conclusion.support for conclusion in found} == {"survives"}
     assert {conclusion.name for conclusion in found} == {"flags_are_as_printed"}
     fair = concluded(name, {key: np.ones_like(v) for key, v in as_in_the_paper(name).items()})
@@ -680,8 +680,14 @@ def test_charts(synthetic, public):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"dataset": "sd4"}, "dataset must be one of sd1, sd2, sd3, compas, adult; got 'sd4'"),
-        ({"dataset": "sd4.csv"}, "dataset must be one of sd1, sd2, sd3, compas, adult; got 'sd4"),
+        (
+            {"dataset": "sd4"},
+            "dataset must be one of sd1, sd2, sd3, compas, adult, d-vlog; got 'sd4'",
+        ),
+        (
+            {"dataset": "sd4.csv"},
+            "dataset must be one of sd1, sd2, sd3, compas, adult, d-vlog; got 'sd4",
+        ),
         ({"scale": "huge"}, "scale must be one of 'quick', 'paper'; got 'huge'"),
         ({"repeats": 0}, "repeats must be a whole number of at least 1; got 0"),
         ({"repeats": True}, "repeats must be a whole number of at least 1; got True"),

@@ -52,7 +52,8 @@ class Stub(BaseEstimator):
 def stubs(monkeypatch):
     def models(task, kind, network, seed):
         if kind == "af":
-            return {name: Stub(seed=i) for i, name in enumerate(("MAP", "MCD", "DE"))}
+            names = ["MAP", "MCD", "DE", *(f"MCD {rate:g}" for rate in ppg.rates_of(task))]
+            return {name: Stub(seed=i) for i, name in enumerate(names)}
         kinds = {"MAP": "numbers", "MCD": "numbers", "DE": "numbers", "QR": "quantiles"}
         return {name: Stub(kind, i) for i, (name, kind) in enumerate(kinds.items())}
 
@@ -171,7 +172,8 @@ def test_networks_have_the_published_settings(kind, names, scale):
     assert list(models) == names
     assert all(model.epochs == 3 and model.random_state == 5 for model in models.values())
     assert models["DE"].members == (3 if scale == "quick" else 5)
-    assert models["MAP"].learning_rate == (1e-3 if scale == "quick" else 1e-4)
+    quick = {"af": 1e-3, "bp": 3e-4}[kind]
+    assert models["MAP"].learning_rate == (quick if scale == "quick" else 1e-4)
 
 
 def test_folders_of_deepbeat(tmp_path):
@@ -264,3 +266,66 @@ def test_the_command_line(stubs, capsys):
     )
     assert code in (0, None)
     assert "blood pressure" in capsys.readouterr().out
+
+
+FIGURES = {
+    "af": {"figure 2, ECE": 6, "figure 2, VCE": 6, "figure 2, UCE": 6, "figure 3": 10,
+           "figure 4": 10},
+    "bp-calib": {"figure 5": 8, "figure 6": 4},
+    "bp-calibfree": {"figure 7": 8, "figure 8": 4},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("dataset", FIGURES)
+def test_figures(stubs, dataset):
+    result = run_study("ppg", dataset, subjects=24, segments_each=10, random_state=0)
+    made = result.charts()
+    assert {name: len(charts) for name, charts in made.items()} == FIGURES[dataset]
+    if dataset != "af":
+        assert made[next(iter(made))][1].title.endswith("DE, diastolic")
+        return
+    grid = result.details["run 0"]
+    rows = grid.y == 1
+    chart = made["figure 4"][1]
+    assert chart.title == "Figure 4, confidence by true class: DE, AF"
+    p = grid.predictions["DE"].mean[rows]
+    shares = np.asarray(chart.numbers["observed"], dtype=float)
+    assert sum(chart.numbers["samples"]) == rows.sum()
+    right = (p.argmax(axis=1) == 1).mean()
+    assert np.average(shares, weights=chart.numbers["samples"]) == pytest.approx(right)
+
+
+def test_a_search_over_parametrizations_with_times(stubs):
+    result = run_study(
+        "ppg", "af", subjects=24, segments_each=10, random_state=0, rates=[0.1, 0.4], sizes=2,
+        times=2,
+    )  # fmt: skip
+    grid = result.details["run 0"]
+    assert {"MCD 0.1", "MCD 0.4", "DE of 2"} < set(grid.predictions)
+    assert {"MCD 0.1", "DE of 2"} < set(grid.scenarios().rows[0].values)
+    rows = {(row.technique, row.measure): row.mean for row in result if "times" in row.source}
+    assert rows["MAP", "seconds"] > 0
+    assert ("Venn-ABERS", "standard error") in rows
+    assert ("DE of 2", "seconds") not in rows  # no step after the prediction
+    extra = [row for row in result if row.technique == "DE of 2" and row.measure == "ece"]
+    assert all(row.note == "not printed" for row in extra)
+    assert extra
+
+
+def test_dropout_rates_of_the_networks():
+    options = {"settings": None, "rates": (0.1, 0.3)}
+    task = Task("af", "quick", None, np.random.default_rng(0), options=options)
+    models = ppg.models_of(task, "af", "alexnet", 0)
+    assert [models[f"MCD {rate}"].module.keywords["rate"] for rate in (0.1, 0.3)] == [0.1, 0.3]
+    assert models["MCD"].module.keywords["rate"] == 0.2
+    with pytest.raises(OptionError, match="rates must"):
+        ppg.rates_of(Task("af", "quick", None, np.random.default_rng(0), options={"rates": 2}))
+
+
+def test_a_shift_between_calibration_and_test_is_noted(stubs, monkeypatch):
+    monkeypatch.setattr(ppg, "_UNLIKELY", 2.0)
+    result = run_study("ppg", "bp-calib", subjects=24, segments_each=10, random_state=0)
+    assert any("are not of one source" in note for note in result.notes)
+    monkeypatch.setattr(ppg, "_UNLIKELY", 0.0)
+    result = run_study("ppg", "bp-calib", subjects=24, segments_each=10, random_state=0)
+    assert not any("are not of one source" in note for note in result.notes)

@@ -28,11 +28,12 @@ from .._random import generator
 from .._validation import check_choice
 from ..exceptions import OptionError
 from . import _data, _modules, _sources, _table
+from ._monitoring import as_monitor, as_plateau
 from ._problem import Problem
 from .interface import Savable
 
 if TYPE_CHECKING:
-    from ..nn import Copy, Training
+    from ..nn import Copy, Monitor, Training
 
 _PLANS: "WeakKeyDictionary[NetworkEstimator, tuple[Any, Any, Any]]" = WeakKeyDictionary()
 """How passes of fitted estimators are run; predicting changes nothing in these themselves."""
@@ -117,6 +118,12 @@ class NetworkEstimator(Savable, BaseEstimator):
         such as variational ones. None: nothing is held out.
     patience : int
         Epochs without a new best before a member stops; needs held-out samples.
+    monitor : str or None
+        Name of the metric on held-out samples that decides which epoch is the best, such as "auc"
+        or "ece"; None takes the loss.
+    plateau : dict or None
+        Entries of `caveat.nn.Plateau`: ``{"factor": 0.5, "patience": 8}`` halves the learning rate
+        of a member after 8 epochs without a new best; needs held-out samples.
     precision : {"float32", "bfloat16"}
         Precision of the passes in training.
     compile : bool
@@ -127,8 +134,8 @@ class NetworkEstimator(Savable, BaseEstimator):
         devices of a list; predictions come from the first.
     on_epoch : callable or None
         Called after each epoch of a member with a dictionary: "copy" (the number of the member),
-        "epoch", "step", "loss" and, with held-out samples, "validation". If it returns True, the
-        member stops.
+        "epoch", "step", "loss" and, with held-out samples, "validation" and what ``monitor`` names,
+        "monitor". If it returns True, the member stops.
     cache_features : bool
         Whether what comes before all trained parts of a module, if it is frozen, is computed once
         for all samples, members and epochs.
@@ -152,7 +159,8 @@ class NetworkEstimator(Savable, BaseEstimator):
         Weights and buffers of all members, stacked along the first axis, on the CPU. Members that
         diverged are left out, with a warning that names them.
     history_ : list of dict
-        For each member "step", "loss" and, with held-out samples, "validation".
+        For each member "step", "loss" and, with held-out samples, "validation" and "monitor", where
+        targets are scaled as the network learns them.
     n_iter_ : int
         Steps of the member that took the most.
     engine_ : str
@@ -181,6 +189,8 @@ class NetworkEstimator(Savable, BaseEstimator):
     standardize: bool | str | None = None
     validation_fraction: float | str | None = "auto"
     patience: int | None = None
+    monitor: str | None = None
+    plateau: Mapping[str, Any] | None = None
     precision: str = "float32"
     compile: bool = False
     device: str | Sequence[str] = "auto"
@@ -361,7 +371,7 @@ class NetworkEstimator(Savable, BaseEstimator):
 
     def _check_stream(self, problem: Problem) -> None:
         """Raise if samples of a loader would have to be held out."""
-        wanted = self.validation_fraction not in ("auto", None) or self.patience is not None
+        wanted = self.validation_fraction not in ("auto", None) or self._needs_held is not None
         if wanted and problem.validation is None:
             raise OptionError(
                 f"samples of a {type(problem.X).__name__} cannot be divided; pass "
@@ -407,7 +417,13 @@ class NetworkEstimator(Savable, BaseEstimator):
             return share
         check_choice(share, "validation_fraction", ("auto", None), "a share of the samples")
         enough = self._early_stopping and samples >= self._held_least()
-        return HELD_SHARE if enough or self.patience is not None else None
+        return HELD_SHARE if enough or self._needs_held is not None else None
+
+    @property
+    def _needs_held(self) -> str | None:
+        """The name of a setting that needs held-out samples, if there is one."""
+        names = ("patience", "monitor", "plateau")
+        return next((name for name in names if getattr(self, name) is not None), None)
 
     def _held_least(self) -> int:
         """Return from how many samples on some are held out."""
@@ -415,10 +431,11 @@ class NetworkEstimator(Savable, BaseEstimator):
 
     def _held_share(self, rows: np.ndarray, codes: np.ndarray) -> float | None:
         """Return the share of these samples to hold out, or None."""
-        if self.validation_fraction is None and self.patience is not None:
-            raise OptionError("patience needs validation_fraction, or fit(..., validation=...)")
+        needs = self._needs_held
+        if self.validation_fraction is None and needs is not None:
+            raise OptionError(f"{needs} needs validation_fraction, or fit(..., validation=...)")
         share = self.held_out_share(len(np.unique(rows)))
-        free = self.validation_fraction == "auto" and self.patience is None
+        free = self.validation_fraction == "auto" and needs is None
         return None if free and self._rarest(codes) < HELD_RAREST else share
 
     def _held_strata(self, codes: np.ndarray, rows: np.ndarray) -> np.ndarray | None:
@@ -438,6 +455,8 @@ class NetworkEstimator(Savable, BaseEstimator):
             scheduler=self.scheduler,
             gradient_clip=self.gradient_clip,
             patience=self.patience,
+            monitor=self._monitor(),
+            plateau=as_plateau(self.plateau),
             precision=self.precision,
             compile=bool(self.compile),
             device=self.device,
@@ -448,6 +467,13 @@ class NetworkEstimator(Savable, BaseEstimator):
         )
         training.check()
         return training
+
+    def _monitor(self) -> "Monitor | None":
+        name, options, row = self._head()
+        return as_monitor(self.monitor, name, row, options.get("levels"), self._several_in_one)
+
+    _several_in_one = False
+    """Whether one network returns the outputs of several members."""
 
     _free = frozenset(
         {"epochs", "members", "module", "passes", "random_state", "validation_fraction", "verbose"}

@@ -38,6 +38,8 @@ class BatchEnsemble(WithPrior):
     adapters: str = "all"
     prior_std: float | None = None
 
+    _several_in_one = True
+
     def _random_layers(self) -> dict[str, Any]:
         return {"members": check_integer(self.members, "members"), "adapters": self.adapters}
 

@@ -126,7 +126,7 @@ class SWAG(AfterTraining, WithPrior):
 
         training = replace(
             prepared.training, epochs=1, learning_rate=rate, patience=None,
-            scheduler="constant",
+            monitor=None, plateau=None, scheduler="constant",
         )  # fmt: skip
         draw = np.random.default_rng(self.seed_)
         states = [{name: value[0] for name, value in self.state_.items()}]

@@ -10,7 +10,7 @@ from ._checkpoints import load_members
 from ._laplace import LastLayerPosterior, laplace
 from ._monte_carlo import PassPlan, explain, monte_carlo, pass_keys, predict
 from ._split import information_split
-from .lockstep import Copy, Plateau, Trained, Training, train
+from .lockstep import Copy, Monitor, Plateau, Trained, Training, train
 from .networks import CNN, MLP
 from .noise import keyed, make_keys
 from .resnet import ResNet18
@@ -26,6 +26,7 @@ __all__ = [
     "Copy",
     "LastLayerPosterior",
     "Metrics",
+    "Monitor",
     "PassPlan",
     "Plateau",
     "ResNet18",

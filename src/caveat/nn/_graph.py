@@ -58,8 +58,11 @@ class _Tracer(fx.Tracer):
     def is_leaf_module(self, m: nn.Module, module_qualified_name: str) -> bool:
         """Keep layers of ours and of torch whole, and what has hooks, which know tensors only."""
         ours = type(m).__module__.startswith(f"{__package__}.layers")
+        # A subclass that changes the first weights alone runs as torch's own layer does.
+        torchs = type(m).forward.__module__.startswith("torch.nn.modules") and not any(m.children())
         return (
             ours
+            or torchs
             or isinstance(m, Stochastic)
             or has_hooks(m)
             or super().is_leaf_module(m, module_qualified_name)

@@ -151,8 +151,7 @@ class KeyedDropout(TorchFunctionMode):
         now = noise.current()
         # As precise as float32 at least: bfloat16 would round a uniform number up to 1.
         like = torch.empty((), dtype=torch.promote_types(x.dtype, torch.float32), device=x.device)
-        kept = noise.uniform(now.key if now else None, place, shape, like) >= rate
-        return kept.to(x.dtype)
+        return noise.kept(now.key if now else None, place, shape, like, rate).to(x.dtype)
 
 
 class Observer(KeyedDropout):

@@ -149,6 +149,24 @@ def uniform(key: Tensor | None, place: int, shape: Sequence[int], like: Tensor) 
 
 
 @describe_parameters(_DRAW)
+def kept(key: Tensor | None, place: int, shape: Sequence[int], like: Tensor, p: float) -> Tensor:
+    """Return where ``uniform >= p``, without making the uniform numbers.
+
+    Parameters
+    ----------
+    p : float
+        Probability of False, from 0 to 1.
+
+    Returns
+    -------
+    bool Tensor whose last axes have ``shape``
+    """
+    if key is None:
+        return uniform(None, place, shape, like) >= p
+    return at_least(_bits(key, place, shape, like), p, like.dtype)
+
+
+@describe_parameters(_DRAW)
 def normal(key: Tensor | None, place: int, shape: Sequence[int], like: Tensor) -> Tensor:
     """Return standard normal numbers, between -5.2 and 5.2."""
     if key is None:
@@ -229,8 +247,8 @@ def at_least(bits: Tensor, p: float, dtype: torch.dtype) -> Tensor:
     # The uniform number is (high bits + 0.5) / 2**23; as a signed number the order is the same once
     # the first bit is turned.
     least = ceil(p * 2**_BITS - 0.5)
-    if least <= 0:
-        return torch.ones_like(bits, dtype=torch.bool)
+    if not 0 < least < 2**_BITS:  # beyond all numbers, or below the range of signed ones
+        return torch.full_like(bits, least <= 0, dtype=torch.bool)
     return bits.bitwise_xor_(-(2**31)) >= (least << (32 - _BITS)) - 2**31
 
 

@@ -21,6 +21,7 @@ from .._validation import (
 from ..exceptions import OptionError, ShapeError
 from ._container import Decomposable
 from ._targets import WithTargets, with_axes
+from .highest_density import mixture_widths
 from .interval import Interval
 from .quantiles import Quantiles, check_levels
 
@@ -164,6 +165,36 @@ class Gaussian(WithTargets, Decomposable):
         mean, variance = self.moments()
         half = NormalDist().inv_cdf((1 + level) / 2) * np.sqrt(variance)
         return Interval(mean - half, mean + half, coverage=level, targets=self.targets)
+
+    def highest_density_width(self, coverage: float) -> FloatArray:
+        r"""Return how wide the regions of highest density are, (samples, targets).
+
+        The region is the set :math:`\{x: f(x) \ge t\}` with the largest :math:`t` at which the
+        mixture :math:`f` of the members has the coverage in it. For one member it is the central
+        interval; where members form several modes it is several intervals, whose widths add up,
+        and less than any single interval with that coverage.
+
+        Parameters
+        ----------
+        coverage : float
+            Share of the mixture that is inside, strictly between 0 and 1.
+
+        Examples
+        --------
+        >>> import caveat
+        >>> apart = caveat.Gaussian.from_members([[0.0], [100.0]], 1.0)
+        >>> apart.highest_density_width(0.9).round(2), apart.interval(0.9).upper.round(1)
+        (array([[6.58]]), array([[132.3]]))
+        """
+        level = check_fraction(coverage, "coverage")
+        if not self.variance.all():
+            raise OptionError(
+                "a member is a point, which has no density; highest_density_width needs variances "
+                "above 0"
+            )
+        shape = self.mean.shape[1:]
+        std = np.sqrt(self.variance).reshape(self.members, -1)
+        return mixture_widths(self.mean.reshape(self.members, -1), std, level).reshape(shape)
 
     def to_quantiles(self, levels: Any) -> Quantiles:
         """Return each member's Gaussian quantiles at the levels, members kept."""

@@ -6,6 +6,7 @@ from .._docstrings import describe_package
 from .._registry import Registry
 from ..predictions import Container
 from ._base import Recalibrator
+from .bayesian_binning import BayesianBinning
 from .beta_calibration import BetaCalibration
 from .conformal_distribution import ConformalDistribution
 from .conformal_ellipsoids import ConformalEllipsoids
@@ -37,6 +38,7 @@ from .venn_abers import VennAbers
 
 __all__ = [
     "RECALIBRATORS",
+    "BayesianBinning",
     "BetaCalibration",
     "ConformalDistribution",
     "ConformalEllipsoids",
@@ -146,6 +148,12 @@ RECALIBRATORS = Registry(
             HistogramBinning,
             "The observed frequency in each bin.",
             "Differences within a bin, which it erases.",
+        ),
+        RecalibrationMethod(
+            BayesianBinning,
+            "An average of binnings of many sizes by their evidence; never 0 or 1.",
+            "The order of samples, which neighboring bins may turn around.",
+            ("bbq",),
         ),
         RecalibrationMethod(
             ScalingBinning,

@@ -4,17 +4,23 @@ from .auto import AutoClassifier, AutoRegressor
 from .candidates import CANDIDATES, Candidate
 from .grid import TechniqueGrid, technique_grid
 from .result import Tried, TriedRow
+from .scenarios import Scenario, Scenarios, scenarios
 from .techniques import Technique, techniques_for
+from .timing import Timing
 
 __all__ = [
     "CANDIDATES",
     "AutoClassifier",
     "AutoRegressor",
     "Candidate",
+    "Scenario",
+    "Scenarios",
     "Technique",
     "TechniqueGrid",
+    "Timing",
     "Tried",
     "TriedRow",
+    "scenarios",
     "technique_grid",
     "techniques_for",
 ]

@@ -13,13 +13,16 @@ import numpy as np
 from sklearn.base import clone
 
 from .._random import RandomState, generator
-from .._validation import check_fraction
+from .._validation import check_fraction, check_integer
 from ..evaluation import Comparison, compare
 from ..evaluation.recommend import Recommendation
 from ..exceptions import CaveatError, OptionError
 from ..models import from_model
 from ..predictions.files import load_prediction
-from .techniques import Technique, techniques_for
+from ..recalibration import ExchangeabilityTest, exchangeability_test
+from .scenarios import Scenarios, scenarios
+from .techniques import Technique, errors_of, techniques_for
+from .timing import Timing, machine, time_recalibration, timed
 
 __all__ = ["TechniqueGrid", "technique_grid"]
 
@@ -46,6 +49,13 @@ class TechniqueGrid:
         Techniques that could not be made, and why.
     options : dict
         What `compare` is given.
+    calibrations : dict of str to prediction
+        What each base model says about the calibration samples.
+    calibration_y : ndarray
+        Their truth.
+    times : dict of str to Timing
+        Seconds for one sample, if they were asked for: of the prediction of each base model, and of
+        the step after it for each technique that has one.
     """
 
     predictions: dict[str, Any]
@@ -55,6 +65,9 @@ class TechniqueGrid:
     seconds: dict[str, float]
     failed: dict[str, str]
     options: dict[str, Any] = field(default_factory=dict)
+    calibrations: dict[str, Any] = field(default_factory=dict)
+    calibration_y: Any = None
+    times: dict[str, Timing] = field(default_factory=dict)
 
     @cached_property
     def comparison(self) -> Comparison:
@@ -83,6 +96,49 @@ class TechniqueGrid:
         """
         return {scale: self.recommend(scale, **options) for scale in SCALES}
 
+    def exchangeability(
+        self, base: str, *, resamples: int = 999, random_state: RandomState = None
+    ) -> ExchangeabilityTest:
+        """Return whether errors on calibration and on test samples could be of one source.
+
+        Recalibration promises something about test samples only if they could. Errors of classes
+        are 1 minus the probability of the true class, those of numbers are in standard deviations.
+
+        Parameters
+        ----------
+        base : str
+            Name of a base model of classes or Gaussians.
+        resamples : int, default=999
+            Random divisions.
+        random_state : int, Generator or None, optional
+            Seed of the divisions.
+
+        Returns
+        -------
+        ExchangeabilityTest
+        """
+        if base not in self.calibrations:
+            raise OptionError(f"there is no base model {base!r}; there are {list(self.bases)}")
+        pairs = (self.calibrations[base], self.calibration_y), (self.bases[base], self.y)
+        errors = [errors_of(prediction, y) for prediction, y in pairs]
+        return exchangeability_test(*errors, resamples=resamples, random_state=random_state)
+
+    def scenarios(self) -> Scenarios:
+        """Return which technique is best for which use; see `caveat.selection.scenarios`."""
+        return scenarios(self.predictions, self.y)
+
+    def times_frame(self) -> Any:
+        """Return the measured times as a pandas frame, with the machine they were measured on."""
+        import pandas as pd
+
+        rows = [
+            (machine(), name, one.seconds, one.error, one.repeats)
+            for name, one in self.times.items()
+        ]
+        return pd.DataFrame(
+            rows, columns=["machine", "step", "seconds", "standard error", "repeats"]
+        )
+
     def to_frame(self) -> Any:
         """Return a pandas frame with one row for each metric and technique."""
         return self.comparison.to_frame()
@@ -105,6 +161,7 @@ def technique_grid(
     confidence: float = 0.95,
     resamples: int = 1000,
     cache: Any = None,
+    time_repeats: int = 0,
     progress: bool = False,
     random_state: RandomState = None,
 ) -> TechniqueGrid:
@@ -134,6 +191,9 @@ def technique_grid(
         A folder for the predictions of base models. Their name is made from the content of the data
         and the settings of the model, so that a run that was stopped goes on, and a model that did
         not change is not trained again.
+    time_repeats : int, default=0
+        How often the time of one sample is measured, for each base model and each step after it;
+        base models from the cache keep the times that were measured with them, if any.
     progress : bool, default=False
         Whether to show a progress bar.
     random_state : int, Generator or None, optional
@@ -164,9 +224,11 @@ def technique_grid(
     parts = _checked(models, data)
     confidence = check_fraction(confidence, "confidence")
     folder = None if cache is None else _folder(cache)
+    check_integer(time_repeats, "time_repeats", 0)
     seconds: dict[str, float] = {}
+    times: dict[str, Timing] = {}
     bases = {
-        name: _base(name, models[name], parts, folder, seconds)
+        name: _base(name, models[name], parts, folder, seconds, times, time_repeats)
         for name in _shown(models, "base models", progress)
     }
     tests = {name: pair[1] for name, pair in bases.items()}
@@ -182,7 +244,10 @@ def technique_grid(
     for name in _shown(chosen, "techniques", progress):
         started = perf_counter()
         try:
-            made[name] = chosen[name].apply(*_placed(bases[chosen[name].base], truth))
+            given = _placed(bases[chosen[name].base], truth)
+            made[name] = chosen[name].apply(*given)
+            if time_repeats and chosen[name].recalibrator is not None:
+                times[name] = time_recalibration(chosen[name], *given, time_repeats)
         except CaveatError as error:
             failed[name] = str(error)
         seconds[name] = seconds.get(name, 0.0) + perf_counter() - started
@@ -193,7 +258,10 @@ def technique_grid(
         "groups": groups, "cluster": cluster, "metrics": metrics, "confidence": confidence,
         "resamples": resamples, "random_state": generator(random_state),
     }  # fmt: skip
-    return TechniqueGrid(made, tests, parts["test"][1], chosen, seconds, failed, options)
+    calibrations = {name: pair[0] for name, pair in bases.items()}
+    return TechniqueGrid(
+        made, tests, parts["test"][1], chosen, seconds, failed, options, calibrations, truth, times
+    )
 
 
 def _placed(pair: tuple[Any, Any], truth: Any) -> tuple[Any, Any, Any]:
@@ -234,21 +302,26 @@ def _shown(items: Mapping[str, Any], words: str, progress: bool) -> Iterator[str
 
 def _base(
     name: str, model: Any, parts: dict[str, tuple[Any, Any]], folder: Path | None,
-    seconds: dict[str, float],
+    seconds: dict[str, float], times: dict[str, Timing], repeats: int,
 ) -> tuple[Any, Any]:  # fmt: skip
     """Return what a base model says of calibration and test samples, trained if it has to be."""
     place = None if folder is None else folder / _fingerprint(name, model, parts)
     files = [] if place is None else [place / f"{part}.npz" for part in ("calibration", "test")]
     if files and all(file.exists() for file in files):
         seconds[f"fit {name}"] = 0.0
+        assert place is not None
+        times |= _stored_time(place, name)
         return load_prediction(files[0]), load_prediction(files[1])
     started = perf_counter()
     fitted = _fitted(model, parts)
     seconds[f"fit {name}"] = perf_counter() - started
     made = [_predicted(fitted, parts[part][0]) for part in ("calibration", "test")]
+    if repeats:
+        times[name] = timed(lambda: _predicted(fitted, parts["test"][0][:1]), repeats)
     if place is not None:
         place.mkdir(exist_ok=True)
         about = {"name": name, "model": repr(model), "seconds": seconds[f"fit {name}"]}
+        about |= {"time": vars(times[name])} if repeats else {}
         (place / "about.json").write_text(json.dumps(about), encoding="utf-8")
         for prediction, file in zip(made, files, strict=True):
             # A file that is half written has another name.
@@ -256,6 +329,12 @@ def _base(
             prediction.save(beside)
             beside.replace(file)
     return made[0], made[1]
+
+
+def _stored_time(place: Path, name: str) -> dict[str, Timing]:
+    """Return the time of one sample that was measured with a model, if it was."""
+    about = json.loads((place / "about.json").read_text(encoding="utf-8"))
+    return {name: Timing(**about["time"])} if "time" in about else {}
 
 
 def _fitted(model: Any, parts: dict[str, tuple[Any, Any]]) -> Any:

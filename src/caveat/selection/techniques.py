@@ -4,8 +4,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 from sklearn.base import clone
 
+from .._validation import FloatArray, check_integer
 from ..exceptions import OptionError
 from ..predictions import (
     Categorical,
@@ -57,18 +59,22 @@ class Technique:
         Quantiles become the Gaussian of their central interval at this level, before the
         recalibration. Intervals and probability intervals become a Gaussian or probabilities after
         it, so that all techniques can be compared.
+    members : int or None
+        How many of the base model's members are used, the first ones; None takes all. So ensembles
+        of several sizes come from one that was trained.
 
     Examples
     --------
     >>> import caveat
     >>> from caveat.selection import Technique
     >>> Technique("DE", caveat.VarianceScaling())
-    Technique(base='DE', recalibrator=VarianceScaling(), level=None)
+    Technique(base='DE', recalibrator=VarianceScaling(), level=None, members=None)
     """
 
     base: str
     recalibrator: Recalibrator | None = None
     level: float | None = None
+    members: int | None = None
 
     def apply(self, calibration: Any, y: Any, test: Any) -> Any:
         """Return the prediction of the test samples.
@@ -82,11 +88,7 @@ class Technique:
         test : prediction
             What it says about the test samples.
         """
-        if self.level is not None and isinstance(test, Quantiles):
-            conformal = isinstance(self.recalibrator, ConformalQuantiles)
-            if not conformal:  # which starts from the quantiles themselves
-                calibration = calibration.to_gaussian(self.level)
-                test = test.to_gaussian(self.level)
+        calibration, test = self.prepared(calibration, test)
         if self.recalibrator is not None:
             test = clone(self.recalibrator).fit(calibration, y).transform(test)
         if isinstance(test, Interval):
@@ -94,6 +96,40 @@ class Technique:
         if isinstance(test, GaussianLogits | ProbabilityInterval):
             return test.to_categorical()
         return test
+
+    def prepared(self, calibration: Any, test: Any) -> tuple[Any, Any]:
+        """Return what the recalibration starts from.
+
+        Parameters
+        ----------
+        calibration, test : predictions
+            What the base model says.
+        """
+        if self.members is not None:
+            calibration, test = (_first(one, self.members) for one in (calibration, test))
+        # Conformal prediction starts from the quantiles themselves.
+        conformal = isinstance(self.recalibrator, ConformalQuantiles)
+        if self.level is not None and isinstance(test, Quantiles) and not conformal:
+            return calibration.to_gaussian(self.level), test.to_gaussian(self.level)
+        return calibration, test
+
+
+def _first(prediction: Any, count: int) -> Any:
+    """Return the prediction of the first members alone."""
+    check_integer(count, "members", 1)
+    if prediction.members < count:
+        raise OptionError(
+            f"members is {count}, and the base model has {prediction.members} of them"
+        )
+    if isinstance(prediction, Categorical):
+        return Categorical(prediction.probabilities[:count], classes=prediction.classes)
+    if isinstance(prediction, GaussianLogits):
+        parts = prediction.mean[:count], prediction.variance[:count]
+        return GaussianLogits(*parts, classes=prediction.classes)
+    if isinstance(prediction, Gaussian):
+        parts = prediction.mean[:count], prediction.variance[:count]
+        return Gaussian(*parts, targets=prediction.targets)
+    return Quantiles(prediction.levels, prediction.values[:count], targets=prediction.targets)
 
 
 def techniques_for(predictions: Mapping[str, Any]) -> dict[str, Technique]:
@@ -139,6 +175,21 @@ def techniques_for(predictions: Mapping[str, Any]) -> dict[str, Technique]:
                 "classes, Gaussians or quantiles"
             )
     return result
+
+
+def errors_of(prediction: Any, y: Any) -> FloatArray:
+    """Return how far the truth is from what a base model says, for each sample."""
+    if isinstance(prediction, GaussianLogits):
+        prediction = prediction.to_categorical()
+    if isinstance(prediction, Categorical):
+        codes = prediction.align(y)
+        return np.asarray(1 - prediction.mean[np.arange(len(codes)), codes])
+    if not isinstance(prediction, Gaussian):
+        raise OptionError(
+            f"errors are those of classes or Gaussians; got a {type(prediction).__name__}"
+        )
+    mean, variance = prediction.moments()
+    return np.asarray(np.abs(prediction.align(y) - mean) / np.sqrt(variance))
 
 
 def _of_quantiles(name: str, prediction: Quantiles) -> Iterator[tuple[str, Technique]]:

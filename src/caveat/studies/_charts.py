@@ -24,6 +24,8 @@ columns. The kinds are
     Confidence against accuracy, from the ``detail`` of this name.
 ``scatter``
     Samples of two features by class and group, from the ``detail`` of this name.
+``techniques``
+    A diagram of each of some techniques; see `caveat.studies._technique_charts`.
 """
 
 from collections.abc import Iterator, Mapping
@@ -38,6 +40,7 @@ from ..charts.layout import label_lines, literal, padded, ratio_axis, row_axis
 from ..charts.marks import Mark
 from ..experiments import Disentanglement
 from ._plane import Plane
+from ._technique_charts import technique_charts
 
 if TYPE_CHECKING:
     from .result import StudyResult
@@ -272,4 +275,5 @@ def _scatter(result: "StudyResult", spec: Spec) -> Iterator[Chart]:
 _KINDS = {
     "printed": _printed, "lines": _lines, "against": _against, "runs": _runs, "sweeps": _sweeps,
     "planes": _planes, "reliability": _reliability, "scatter": _scatter,
+    "techniques": technique_charts,
 }  # fmt: skip

@@ -13,6 +13,8 @@ from ..signals import (
     Resample,
     Signals,
     Standardize,
+    check_heart_rate,
+    check_pressures,
     load_deepbeat,
     load_pulsedb,
     make_af_ppg,
@@ -34,7 +36,10 @@ NAMED = {"af": ("synthetic", "arrhythmia"), "bp": ("synthetic", "mimic")}
 def take_signals(
     task: str, data: Any, rng: np.random.Generator, generated: tuple[int, int], trusted: bool
 ) -> Signals:
-    """Return usable segments of the published length, each standardized by itself."""
+    """Return usable segments of the published length, each standardized by itself.
+
+    Raises if pressures are in another unit, or hearts say that the sampling rate is wrong.
+    """
     if data == "synthetic":
         make = make_af_ppg if task == "af" else make_pressure_ppg
         signals = make(*generated, random_state=rng)
@@ -45,7 +50,10 @@ def take_signals(
     else:
         known = ", ".join(NAMED[task])
         raise OptionError(f"data must be one of {known}, or a folder; got {str(data)!r}")
+    if task == "bp":
+        check_pressures(signals.y)
     signals = screen(signals).signals
+    check_heart_rate(signals)
     if signals.X.shape[2] != SIZES[task]:
         signals = Resample(to=SIZES[task] / signals.seconds).fit_transform(signals)
     return Standardize().fit_transform(signals)

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from .._validation import FloatArray, check_integer
 from ..datasets import Dataset, load_adult, load_compas, make_sd1, make_sd2, make_sd3
-from ..fairness import audit, consistency
-from ..results.judgments import MeasurePart, Pairing
+from ..fairness import consistency
 from ..results.words import joined
 from ..uncertainty import decompose
+from ._d_vlog import measure_videos
 from ._fairness_figures import (
     confidence_differs,
     confidence_of,
@@ -24,13 +24,12 @@ from ._fairness_figures import (
     scatter,
 )
 from ._fairness_flags import as_printed, flags, side
+from ._fairness_rates import audited
 from .paper import Paper
 from .study import Key, Label, Measured, Option, Said, Study, StudyRow, Table, Task
 from .summary import NAN, Count, above, all_of, equal
 
 PAPER = Paper.read("fairness")
-ODDS = "equalized_odds_as_printed"
-"""No measure of fairness, and undefined in most runs on few samples: no conclusion rests on it."""
 POINT = ("statistical_parity", "equal_opportunity", "equal_accuracy")
 ALEATORIC, EPISTEMIC = "aleatoric_uncertainty", "epistemic_uncertainty"
 UNCERTAINTIES = (EPISTEMIC, ALEATORIC, "predictive_uncertainty")
@@ -148,15 +147,7 @@ def group_values(
     With ``hidden`` those of figure 6, which has two attributes and no ratios.
     """
     pairs = dict(list(pairs_of(name).items())[: 2 if hidden else None])
-    groups = {attribute: data.groups[attribute] for attribute in pairs}
-    privileged = {attribute: pair[1] for attribute, pair in pairs.items()}
-    prediction = model.predict_distribution(data.X)
-    result = audit(prediction, data.y, groups, privileged=privileged, resamples=0)
-    rates = {
-        (row.attribute, row.group, "", row.measure): row.value
-        for row in result
-        if row.kind == "group" and row.part in (MeasurePart.WHOLE, MeasurePart.MEAN)
-    }
+    rates, results = audited(model.predict_distribution(data.X), data.y, data.groups, pairs)
     if hidden:
         return {
             FAIRNESS.key("figure 6", what, kind="capacity", attribute=attribute, group=group,
@@ -165,14 +156,6 @@ def group_values(
             for group in pair
             for what in ("accuracy", EPISTEMIC, ALEATORIC)
         }  # fmt: skip
-    results = {
-        (row.attribute, row.group, row.reference, row.measure): row.value
-        for row in result
-        if row.kind == "ratio" and row.comparison is Pairing.REFERENCE
-        and row.part in (MeasurePart.WHOLE, MeasurePart.FARTHER)
-    } | rates  # fmt: skip
-    for attribute, pair in pairs.items():
-        results[attribute, *pair, ODDS] = printed_odds(rates, attribute, *pair)
     values = {}
     for cell, _, _ in PAPER.cells(name):
         if cell["kind"] != "count":
@@ -180,18 +163,6 @@ def group_values(
             source = ", ".join(filter(None, (cell["source"], variant)))
             values[FAIRNESS.key(**{**cell, "source": source})] = results.get(place, NAN)
     return values
-
-
-def printed_odds(rates: Mapping[Any, float], attribute: str, minority: str, majority: str) -> float:
-    """Return (FPR0 / FPR1) / (TPR0 / TPR1), the number that the tables print as equalized odds."""
-    fpr0, fpr1, tpr0, tpr1 = (
-        rates.get((attribute, group, "", f"{name}_positive_rate"), NAN)
-        for name in ("false", "true")
-        for group in (minority, majority)
-    )
-    if not all(rate > 0 for rate in (fpr0, fpr1, tpr0, tpr1)):
-        return NAN
-    return (fpr0 / fpr1) / (tpr0 / tpr1)
 
 
 def consistencies(
@@ -238,6 +209,8 @@ def measure(task: Task) -> Measured:
     from ..estimators import preset
 
     name, options = task.dataset, task.options
+    if name == "d-vlog":
+        return measure_videos(task, FAIRNESS)
     own = PAPER.datasets[name]
     widths, queries = options["widths"], options["queries"]
     if widths is None:
@@ -381,7 +354,10 @@ FAIRNESS = Study(
         Option("widths", None, "Hidden units of figure 6; by default only for COMPAS."),
         Option("layers", None, "Hidden layers of section 6.4; by default with scale 'paper'."),
         Option("queries", None, "Test samples whose neighbors are looked up, at most."),
-        Option("settings", None, "Other settings of BayesByBackpropClassifier, a dict.", False),
+        Option("data", None, "Folder of D-Vlog; by default its files are generated."),
+        Option("videos", None, "How many videos of D-Vlog are generated."),
+        Option("seconds", None, "Seconds kept of a video of D-Vlog: 596 with scale 'paper'."),
+        Option("settings", None, "Other settings of the estimator, a dict.", False),
     ),
     extra=flags,
     explanation="unfair: the paper's flag, |F - 1| > 0.2; as printed: how many runs have that "

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .. import metrics
-from .._validation import FloatArray, check_choice, check_integer
+from .._validation import FloatArray, check_choice, check_fraction, check_integer
 from ..predictions import Categorical, Gaussian
 from ..recalibration import (
     ConformalQuantiles,
@@ -41,9 +41,16 @@ SIZES = (0.6, 0.1, 0.15, 0.15)
 """Shares of train, validation, calibration and test."""
 
 _LEAST = 1e-7
+_UNLIKELY = 0.01
+"""A p-value below it says that calibration and test samples are not of one source."""
+
 _GENERATED = {"quick": (60, 20), "paper": (400, 50)}
 _SEGMENTS = {"quick": 1500, "paper": None}
-_QUICK = {"epochs": 8, "learning_rate": 1e-3, "patience": None, "batch_size": 32}
+_QUICK = {
+    "af": {"epochs": 8, "learning_rate": 1e-3, "patience": None, "batch_size": 32},
+    # AlexNet1d has no normalization: the first some 300 steps find no more than the mean pressure.
+    "bp": {"epochs": 20, "learning_rate": 3e-4, "patience": None, "batch_size": 32},
+}
 _LEVELS = {"1σ": (ONE_SIGMA, 0.6826), "2σ": (TWO_SIGMA, 0.9544)}
 """Nominal coverages, and those between the five printed levels of quantiles."""
 
@@ -85,7 +92,7 @@ def techniques_of(task: str) -> dict[str, Technique]:
 
 
 def models_of(task: Task, kind: str, network: str, seed: int) -> dict[str, Any]:
-    """Return the published networks of each method."""
+    """Return the published networks of each method, and those of other dropout rates."""
     from .. import estimators
 
     result = {}
@@ -95,13 +102,30 @@ def models_of(task: Task, kind: str, network: str, seed: int) -> dict[str, Any]:
         settings = estimators.preset(f"ppg-{kind}-{network}", method)
         if task.scale == "quick":
             narrow = {"dense": 64} if network == "alexnet" else {"width": 16}
-            settings |= {**_QUICK, "module": partial(settings["module"], **narrow)}
+            settings |= {**_QUICK[kind], "module": partial(settings["module"], **narrow)}
             settings |= {"members": 3} if name == "DE" else {}
         settings |= {k: v for k, v in (task.options["settings"] or {}).items() if k in settings}
         end = "Classifier" if kind == "af" else "Regressor"
         stem = "QuantileNetwork" if name == "QR" else KINDS[name]
-        result[name] = getattr(estimators, f"{stem}{end}")(**settings, random_state=seed)
+        make = getattr(estimators, f"{stem}{end}")
+        result[name] = make(**settings, random_state=seed)
+        if name == "MCD":
+            for rate in rates_of(task):
+                module = partial(settings["module"], rate=rate)
+                result[f"MCD {rate:g}"] = make(**settings | {"module": module}, random_state=seed)
     return result
+
+
+def rates_of(task: Task) -> list[float]:
+    """Return the dropout rates to try beside the published one (section 3.3.1)."""
+    return [check_fraction(rate, "rates") for rate in np.ravel(task.options.get("rates") or ())]
+
+
+def searched(task: Task) -> dict[str, Technique]:
+    """Return the parametrizations to try: dropout rates, and sizes of the ensemble."""
+    tried = {f"MCD {rate:g}": Technique(f"MCD {rate:g}") for rate in rates_of(task)}
+    sizes = [check_integer(size, "sizes") for size in np.ravel(task.options.get("sizes") or ())]
+    return tried | {f"DE of {size}": Technique("DE", members=size) for size in sizes}
 
 
 def measure(task: Task) -> Measured:
@@ -127,7 +151,9 @@ def measure(task: Task) -> Measured:
         parts = split_subjects(signals, split or "calibfree", sizes=SIZES, random_state=rng)
         data = parts.parts(signals.X.astype(np.float32), signals.y)
         grid = technique_grid(
-            models_of(task, kind, network, seed), data, techniques=techniques_of(kind),
+            models_of(task, kind, network, seed), data,
+            techniques={**techniques_of(kind), **searched(task)},
+            time_repeats=options["times"] or 0,
             cluster=signals.subject[parts.test], cache=task.place(f"{name}-{network}-{run}"),
             progress=task.progress, random_state=seed,
         )  # fmt: skip
@@ -135,10 +161,15 @@ def measure(task: Task) -> Measured:
         runs.append(dict(_values(kind, grid, data, SOURCES[name][network], network)))
     keys = list(dict.fromkeys(key for run in runs for key in run))
     values = {key: np.array([run.get(key, np.nan) for run in runs]) for key in keys}
+    for key, times in _times(list(grids.values()), network).items():
+        values[key] = times
     own = isinstance(options["data"], str) and options["data"] in NAMED[kind]
     notes = [PAPER.notes_where[options["data"]]] if own else []
     notes += [PAPER.notes_where["quick"]] if task.scale == "quick" else []
-    for grid in grids.values():
+    for run, grid in enumerate(grids.values()):
+        test = grid.exchangeability("MAP", random_state=run)
+        if test.p_value < _UNLIKELY:
+            notes.append(PAPER.notes_where["shift"].format(run=run, p=test.p_value))
         notes += [f"{technique} failed: {why}" for technique, why in grid.failed.items()]
     sizes = ", ".join(f"{len(pair[0]):,} {part}" for part, pair in data.items())
     return Measured(
@@ -146,6 +177,17 @@ def measure(task: Task) -> Measured:
         judged=lambda _: task.scale == "paper" and not own, notes=tuple(dict.fromkeys(notes)),
         details=grids,
     )  # fmt: skip
+
+
+def _times(grids: list[Any], network: str) -> dict[tuple[str, ...], FloatArray]:
+    """Return seconds for one sample and their standard errors, which tables 22 and 23 have."""
+    values: dict[tuple[str, ...], FloatArray] = {}
+    for step in grids[0].times:
+        measured = [grid.times[step] for grid in grids]
+        for name, attribute in (("seconds", "seconds"), ("standard error", "error")):
+            key = ("inference times", network, step, "", name)
+            values[key] = np.array([getattr(one, attribute) for one in measured])
+    return values
 
 
 def _some(signals: Signals, most: Any, rng: np.random.Generator) -> Signals:
@@ -320,6 +362,9 @@ PPG = Study(
         Option("segments", None, "At most so many segments, drawn at random."),
         Option("subjects", None, "How many subjects are generated."),
         Option("segments_each", None, "How many segments of each are generated."),
+        Option("rates", None, "Dropout rates to try beside the published one."),
+        Option("sizes", None, "Sizes of the ensemble to try, up to that of DE."),
+        Option("times", None, "How often the time of one sample is measured."),
         Option("settings", None, "Other settings of the estimators, a dict.", False),
     ),
 )

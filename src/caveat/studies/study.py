@@ -203,7 +203,7 @@ class Study:
     --------
     >>> from caveat.studies import STUDIES
     >>> STUDIES["fairness"].datasets
-    ('sd1', 'sd2', 'sd3', 'compas', 'adult')
+    ('sd1', 'sd2', 'sd3', 'compas', 'adult', 'd-vlog')
     """
 
     name: str

@@ -9,15 +9,15 @@ from ._stochastic import Stochastic
 
 
 def uniform_like(layer: Stochastic, shape: Sequence[int], x: Tensor) -> Tensor:
-    """Return numbers from 0 to 1 on the device of x, in at least single precision.
+    """Return numbers from 0 to 1 on the device of x, in at least single precision."""
+    return layer.uniform(shape, _wide(x))
 
-    In half precision 0.3 would not be 0.3, and a number could round to 1.
-    """
-    dtype = torch.promote_types(x.dtype, torch.float32)
-    return layer.uniform(shape, torch.empty((), dtype=dtype, device=x.device))
+
+def _wide(x: Tensor) -> Tensor:
+    """Return a tensor in single precision at least: in half 0.3 is not 0.3, and 0.9999 is 1."""
+    return torch.empty((), dtype=torch.promote_types(x.dtype, torch.float32), device=x.device)
 
 
 def keep_mask(layer: Stochastic, shape: Sequence[int], x: Tensor, p: float) -> Tensor:
     """Return 0 with probability p, and otherwise what keeps the mean at 1."""
-    kept = uniform_like(layer, shape, x) >= p
-    return kept.to(x.dtype) / (1 - p)
+    return layer.kept(shape, _wide(x), p).to(x.dtype).div_(1 - p)

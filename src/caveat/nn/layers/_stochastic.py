@@ -60,6 +60,17 @@ class Stochastic(nn.Module):
         return noise.uniform(self._key(), noise.stream(self.place, draw), shape, like)
 
     @describe_parameters(_DRAW)
+    def kept(self, shape: Sequence[int], like: Tensor, p: float, draw: int = 0) -> Tensor:
+        """Return where the numbers from 0 to 1 are at least p.
+
+        Parameters
+        ----------
+        p : float
+            Probability of False.
+        """
+        return noise.kept(self._key(), noise.stream(self.place, draw), shape, like, p)
+
+    @describe_parameters(_DRAW)
     def normal(self, shape: Sequence[int], like: Tensor, draw: int = 0) -> Tensor:
         """Return standard normal numbers."""
         return noise.normal(self._key(), noise.stream(self.place, draw), shape, like)

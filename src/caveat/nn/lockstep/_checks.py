@@ -1,11 +1,13 @@
 """Between steps: losses are recorded, validation is evaluated, copies stop."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from ...exceptions import TrainingError
 from ._optimizers import Own
 from ._ragged import Shared
 from ._run import Run
@@ -13,6 +15,10 @@ from .sources import Stream, block_size
 
 _ROWS = 2**16
 """Validation rows of all copies that are passed at a time."""
+
+
+RECORDED = ("loss", "validation", "monitor")
+"""What is known of a copy after an epoch."""
 
 
 def check_progress(run: Run, indices: np.ndarray) -> None:
@@ -35,6 +41,10 @@ def check_progress(run: Run, indices: np.ndarray) -> None:
         measured = validation_losses(run, indices)
         record["validation"] = measured
         finite &= np.isfinite(measured)
+        if run.training.monitor is not None:
+            record["monitor"] = np.full(len(indices), np.nan)
+            record["monitor"][finite] = monitored(run, indices[finite])
+            measured = record["monitor"] * (-1 if run.training.monitor.higher else 1)
         _update_best(run, indices[finite], measured[finite])
     run.history.append(record)
     told = _tell(run, record)
@@ -62,7 +72,7 @@ def _tell(run: Run, record: dict[str, Any]) -> np.ndarray:
             "epoch": -(-run.step // int(run.per_epoch[copy])),
             "step": run.step,
         }
-        told |= {name: float(record[name][i]) for name in ("loss", "validation") if name in record}
+        told |= {name: float(record[name][i]) for name in RECORDED if name in record}
         stop[i] = run.training.on_epoch(told) is True
     return stop
 
@@ -78,13 +88,16 @@ def _are_finite(run: Run, indices: np.ndarray) -> np.ndarray:
     return finite
 
 
-def _update_best(run: Run, indices: np.ndarray, losses: np.ndarray) -> None:
-    """Keep the best weights, count epochs without a new best, lower learning rates."""
+def _update_best(run: Run, indices: np.ndarray, measured: np.ndarray) -> None:
+    """Keep the best weights, count epochs without a new best, lower learning rates.
+
+    What was measured is better the lower it is.
+    """
     copies = run.active[indices]
-    better = losses < run.best[copies]
+    better = measured < run.best[copies]
     run.since_best[copies] = np.where(better, 0, run.since_best[copies] + 1)
     run.since_lowered[copies] = np.where(better, 0, run.since_lowered[copies] + 1)
-    run.best[copies[better]] = losses[better]
+    run.best[copies[better]] = measured[better]
     if run.training.restore_best and better.any():
         state = run.stack.take(torch.from_numpy(indices[better]).to(run.device))
         for name, value in state.items():
@@ -106,23 +119,64 @@ def validation_losses(run: Run, indices: np.ndarray) -> np.ndarray:
     """Return the weighted mean loss of some copies on their validation samples, without noise."""
     if isinstance(run.data.X, Stream):
         return _stream_losses(run, run.data.X.held)
-    table, problem = run.data.validation, run.problem
-    assert table is not None
-    assert problem.validation is not None
-    which = run.places[run.active]
-    lengths = torch.from_numpy(problem.validation.lengths()[which]).to(run.device)
     sums, total = torch.zeros(2, len(run.active), device=run.device)
-    size = block_size(run.data.X, _ROWS // len(run.active) or 1)
     with torch.no_grad():
-        for start in range(0, table.shape[1], size):
-            places = torch.arange(start, min(start + size, table.shape[1]), device=run.device)
-            rows = table[run.index["validation"], places]
-            counts = (places < lengths[:, None]).to(torch.float32)
-            if run.data.weights is not None:
-                counts *= run.data.weights.at(run.index["weights"], rows)
+        for rows, counts in _held_rows(run):
             sums += _losses(run, rows, counts)
             total += counts.sum(1)
     return (sums / total)[torch.from_numpy(indices).to(run.device)].cpu().numpy().astype(np.float64)
+
+
+def _held_rows(run: Run) -> Iterator[tuple[Tensor, Tensor]]:
+    """Yield validation samples of all copies, block by block, and how much each of them counts."""
+    table, validation = run.data.validation, run.problem.validation
+    assert table is not None
+    assert validation is not None
+    lengths = torch.from_numpy(validation.lengths()[run.places[run.active]]).to(run.device)
+    size = block_size(run.data.X, _ROWS // len(run.active) or 1)
+    for start in range(0, table.shape[1], size):
+        places = torch.arange(start, min(start + size, table.shape[1]), device=run.device)
+        rows = table[run.index["validation"], places]
+        counts = (places < lengths[:, None]).to(torch.float32)
+        if run.data.weights is not None:
+            counts *= run.data.weights.at(run.index["weights"], rows)
+        yield rows, counts
+
+
+def monitored(run: Run, indices: np.ndarray) -> np.ndarray:
+    """Return what the monitor says about some copies."""
+    assert run.training.monitor is not None
+    with torch.no_grad(), run.autocast():
+        parts = [[part.cpu() for part in batch] for batch in _held_outputs(run)]
+    outputs, y, counts = (torch.cat(list(part), 1) for part in zip(*parts, strict=True))
+    weighted = run.data.weights is not None
+    result = np.empty(len(indices))
+    for i, k in enumerate(indices):
+        # Copies with fewer samples than others are filled up with some that do not count.
+        mine = counts[k] > 0
+        weight = counts[k, mine].double().numpy() if weighted else None
+        given = outputs[k, mine].float().numpy(), y[k, mine].numpy()
+        result[i] = run.training.monitor.measure(*given, weight)
+        if not np.isfinite(result[i]):
+            raise TrainingError(
+                f"monitor is {result[i]} for the {int(mine.sum())} validation samples of copy "
+                f"{run.places[run.active[k]]}; it must be a number, so give samples for which it "
+                "is defined, such as some of each class, or leave monitor out"
+            )
+    return result
+
+
+def _held_outputs(run: Run) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
+    """Yield outputs, labels and counts of validation samples, each (copies, samples, ...)."""
+    if isinstance(run.data.X, Stream):
+        assert run.data.X.held is not None
+        for x, y in run.data.X.held:
+            yield run.stack.outputs(Shared(x)), y[None], torch.ones(1, len(y))
+        return
+    for rows, counts in _held_rows(run):
+        x = run.data.samples(rows)
+        each = run.stack.outputs(x) if isinstance(x, Shared) else run.stack.own_outputs(x)
+        yield each, run.data.label(run.index, rows), counts
 
 
 def _stream_losses(run: Run, held: Any) -> np.ndarray:

@@ -35,7 +35,7 @@ class Trained:
         Steps each copy took.
     history : list of dict
         For each copy "step", "loss" (mean of the objective since the entry before) and, with
-        validation samples, "validation".
+        validation samples, "validation" and what the monitor says, "monitor".
     engine : str
         How the copies were trained, and why so.
     seconds : float

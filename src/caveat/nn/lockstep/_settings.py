@@ -15,8 +15,34 @@ from ._schedules import SCHEDULES
 
 
 @dataclass(frozen=True)
+class Monitor:
+    """What decides which epoch of a copy is its best, in place of the validation loss.
+
+    Parameters
+    ----------
+    measure : callable
+        (outputs, y, weight) -> float, with arrays of the validation samples of one copy: outputs of
+        the network without noise, labels as the loss gets them, weights or None.
+    higher : bool, default=False
+        Whether more is better.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from caveat.nn import Monitor
+    >>> def accuracy(outputs, y, weight):
+    ...     return np.average(outputs.argmax(axis=1) == y, weights=weight)
+    >>> Monitor(accuracy, higher=True).measure(np.array([[2.0, 1.0], [0.0, 3.0]]), [0, 0], None)
+    np.float64(0.5)
+    """
+
+    measure: Callable[[np.ndarray, np.ndarray, np.ndarray | None], float]
+    higher: bool = False
+
+
+@dataclass(frozen=True)
 class Plateau:
-    """Lower the learning rate of a copy when its validation loss no longer falls.
+    """Lower the learning rate of a copy when its validation loss, or its monitor, is no new best.
 
     Parameters
     ----------
@@ -76,7 +102,10 @@ class Training:
         The objective gets this, over the number of samples of the copy, times the squared distance;
         a dictionary has a number for each layer, by its name in the module.
     patience : int, optional
-        Epochs without a new best validation loss before a copy stops.
+        Epochs without a new best before a copy stops.
+    monitor : Monitor, optional
+        What decides which epoch is the best, for patience, plateau and restore_best; by default the
+        validation loss. Needs validation samples, as these do.
     restore_best : bool, default=True
         Whether a copy with validation samples keeps the weights of its best epoch.
     plateau : Plateau, optional
@@ -101,7 +130,7 @@ class Training:
         Copies on `Ragged` samples always share it (0 by default), so that a batch is packed once.
     on_epoch : callable, optional
         Called after each epoch of a copy with a dictionary: "copy", "epoch", "step", "loss" and,
-        with validation samples, "validation". If it returns True, the copy stops.
+        with validation samples, "validation" and "monitor". If it returns True, the copy stops.
     cache_features : bool, default=True
         Whether what comes before all trained parts, if it is frozen, is computed once for all
         samples, copies and epochs. Random changes of samples in a data set are seen, and not
@@ -125,6 +154,7 @@ class Training:
     anchor: Literal["zero", "initial", "drawn"] | None = None
     anchor_strength: float | Mapping[str, float] = 0.0
     patience: int | None = None
+    monitor: Monitor | None = None
     restore_best: bool = True
     plateau: Plateau | None = None
     precision: str = "float32"
@@ -177,6 +207,7 @@ class Training:
             )
         if callable(self.scheduler) and self.plateau is not None:
             raise OptionError("plateau and a scheduler of torch both set the rate; leave one out")
+        self._check_best()
         if self.on_epoch is not None and not callable(self.on_epoch):
             raise OptionError(f"on_epoch must be a function; got {self.on_epoch!r}")
         as_devices(self.device)
@@ -197,12 +228,23 @@ class Training:
                 f"anchor_strength is {self.anchor_strength!r}, but there is no anchor; set anchor "
                 "to 'zero', 'initial' or 'drawn'"
             )
-        if self.patience is not None:
-            check_integer(self.patience, "patience")
         if self.gradient_clip is not None:
             check_number(self.gradient_clip, "gradient_clip", closed="neither")
         if self.order_seed is not None:
             check_integer(self.order_seed, "order_seed", 0, 2**63 - 1)
+
+    def _check_best(self) -> None:
+        if self.patience is not None:
+            check_integer(self.patience, "patience")
+        monitor, plateau = self.monitor, self.plateau
+        if monitor is not None and not (isinstance(monitor, Monitor) and callable(monitor.measure)):
+            raise OptionError(f"monitor must be a Monitor with a function; got {monitor!r}")
+        if plateau is not None:
+            if not isinstance(plateau, Plateau):
+                raise OptionError(f"plateau must be a Plateau; got {plateau!r}")
+            check_number(plateau.factor, "factor of plateau", 0, 1)
+            check_integer(plateau.patience, "patience of plateau")
+            check_number(plateau.minimum, "minimum of plateau")
 
     def _check_rates(self) -> None:
         if not isinstance(self.learning_rate, Mapping):

@@ -308,17 +308,20 @@ class Stack:
 
     def outputs(self, x: Any) -> Tensor:
         """Return the outputs of each copy for a batch that all share, without noise."""
-        self.objective.eval()
         if isinstance(x, Tensor) and not self.stacked:
             x = x.clone()  # a module may change the user's data in place
+        return self.own_outputs(x if isinstance(x, Shared) else x.expand(self.count, *x.shape))
+
+    def own_outputs(self, x: Any) -> Tensor:
+        """Return the outputs of each copy for its own batch (copies, rows, ...), without noise."""
+        self.objective.eval()
 
         def one(weights: State, buffers: State, x: Any) -> Tensor:
             named = self._named(weights, buffers)
             inputs = arguments(x, self.objective.several)
             return functional_call(self.objective.module, named, inputs, tie_weights=False)
 
-        given = x if isinstance(x, Shared) else x.expand(self.count, *x.shape)
-        return self._over_copies(one, given)
+        return self._over_copies(one, x)
 
     def _over_copies(self, one: Callable[..., Tensor], *given: Any) -> Tensor:
         if self.stacked:

@@ -164,7 +164,7 @@ def _anchors(make: Factory, training: Training, state: State, seeds: list[int]) 
 
 
 def _check_validation(training: Training, problem: Problem) -> None:
-    for name in ("patience", "plateau"):
+    for name in ("patience", "plateau", "monitor"):
         if getattr(training, name) is not None and not problem.checked:
             raise OptionError(
                 f"{name} needs validation samples; name some in every copy, as in "

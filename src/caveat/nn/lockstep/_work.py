@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from ...exceptions import TrainingError
 from .._generators import Generators
 from ._checkpoint import Checkpoint, restore
-from ._checks import check_progress
+from ._checks import RECORDED, check_progress
 from ._factories import Factory
 from ._memory import chunk_size, is_out_of_memory
 from ._problem import Problem
@@ -260,7 +260,7 @@ def _add(history: list[dict[str, list[float]]], copies: np.ndarray, record: dict
     for j, place in enumerate(copies):
         one = history[place]
         one.setdefault("step", []).append(record["step"])
-        for name in ("loss", "validation"):
+        for name in RECORDED:
             if name in record:
                 one.setdefault(name, []).append(float(record[name][j]))
 
