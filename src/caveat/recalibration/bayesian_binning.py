@@ -1,5 +1,7 @@
 """An average over binnings of the probabilities, weighted by how well each explains the truth."""
 
+from dataclasses import field
+
 import numpy as np
 from scipy.special import gammaln, logsumexp
 
@@ -29,9 +31,9 @@ class BayesianBinning(ClassMap):
 
     Parameters
     ----------
-    spread : float, default=10.0
+    spread : float
         The :math:`c` above, at least 1: how far numbers of bins are from the cube root of n.
-    prior_samples : float, default=2.0
+    prior_samples : float
         The :math:`N'` above: the weight of the prior in samples, over all bins.
 
     Attributes
@@ -69,12 +71,8 @@ class BayesianBinning(ClassMap):
     True
     """
 
-    def __init__(
-        self, spread: float = 10.0, *, prior_samples: float = 2.0, members: str = "mean"
-    ) -> None:
-        self.spread = spread
-        self.prior_samples = prior_samples
-        self.members = members
+    spread: float = field(default=10.0, kw_only=False)
+    prior_samples: float = 2.0
 
     def _check_options(self) -> None:
         check_number(self.spread, "spread", 1)

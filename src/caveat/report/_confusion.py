@@ -58,12 +58,13 @@ def _page(kind: str, heading: str, about: str, result: Any, tables: list[ShownTa
         if entry.applies(result)
         for options in entry.views(result)
     ]
-    blocks = {"verdict": [Sentences("Verdict", said)], "numbers": shown_tables(tables)}
+    verdicts: list[Any] = [Sentences("Verdict", said)]
+    blocks = {"verdict": verdicts, "numbers": shown_tables(tables), "charts": figures}
     words = "verdict | Verdict | open\nnumbers | Numbers\ncharts | Charts"
-    return Page(kind, heading, about, page_sections(words, {**blocks, "charts": figures}))
+    return Page(kind, heading, about, page_sections(words, blocks))
 
 
-def shown_tables(tables: list[ShownTable]) -> list[Table]:
+def shown_tables(tables: list[ShownTable]) -> list[Any]:
     """Return tables of text for a page; all but the first are folded."""
     return [
         Table(name, header, [[Cell(str(text)) for text in line] for line in body], title=name,
