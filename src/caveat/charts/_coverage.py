@@ -49,9 +49,8 @@ def coverage(evaluation: Evaluation, target: Any = None) -> Chart:
     if isinstance(prediction, Quantiles):
         kind, nominal, spread = _quantiles(prediction, result)
     elif isinstance(prediction, Interval):
-        ends = prediction.lower[:, result.position], prediction.upper[:, result.position]
-        inside = (result.truth >= ends[0]) & (result.truth <= ends[1])
-        kind, nominal, spread = "central", np.array([prediction.coverage]), _few([inside], result)
+        kind, nominal = "central", np.array([prediction.coverage])
+        spread = _few([_inside(prediction, result)], result)
     elif isinstance(prediction, PredictionSet):
         kind, nominal = "sets", np.array([prediction.coverage])
         spread = _few([result.error == 0], result)
@@ -106,12 +105,13 @@ def _quantiles(prediction: Quantiles, result: Samples) -> tuple[str, FloatArray,
         values = prediction.values[:, :, result.position].mean(axis=0)
         inside = [result.truth <= values[:, i] for i in range(len(prediction.levels))]
         return "one-sided", prediction.levels.copy(), _few(inside, result)
-    inside = []
-    for pair in pairs:
-        interval = prediction.interval(pair)
-        ends = interval.lower[:, result.position], interval.upper[:, result.position]
-        inside.append((result.truth >= ends[0]) & (result.truth <= ends[1]))
+    inside = [_inside(prediction.interval(pair), result) for pair in pairs]
     return "central", np.array(pairs), _few(inside, result)
+
+
+def _inside(interval: Interval, result: Samples) -> np.ndarray:
+    lower, upper = interval.lower[:, result.position], interval.upper[:, result.position]
+    return np.asarray((result.truth >= lower) & (result.truth <= upper))
 
 
 def _few(inside: list[np.ndarray], result: Samples) -> Spread:

@@ -125,7 +125,8 @@ def _diagram(evaluation: Evaluation, result: Samples, p: FloatArray, view: str, 
     elif view == "confidence":
         position, observed = _confidence(p, result.truth)
     else:
-        position = _entropies(p)
+        blocks = row_blocks(len(p), p.shape[1])
+        position = np.concatenate([entropy_of(p[rows]) for rows in blocks])
         observed = 1 - _confidence(p, result.truth)[1] if view == "entropy" else position
     scale = 0.5 if view == "entropy" and p.shape[1] == 2 else 1.0
     bins = _rows_of_bins(position, result)
@@ -195,10 +196,6 @@ def _confidence(p: FloatArray, truth: np.ndarray) -> tuple[FloatArray, FloatArra
         top[rows] = np.take_along_axis(p[rows], label[:, None], axis=1)[:, 0]
         right[rows] = label == truth[rows]
     return top, right
-
-
-def _entropies(p: FloatArray) -> FloatArray:
-    return np.concatenate([entropy_of(p[rows]) for rows in row_blocks(len(p), p.shape[1])])
 
 
 def _rows_of_bins(position: FloatArray, result: Samples) -> list[np.ndarray]:

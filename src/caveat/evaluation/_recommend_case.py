@@ -75,7 +75,12 @@ class Case:
             return Choice(None, tied, text)
         other = self._better_classwise(best)
         if other:
-            return Choice(None, (best, other), self._disagreement(best, other))
+            text = (
+                f"No clear winner: {best} is the best of {len(self.values)} by {self.what} "
+                f"({_number(self.values[best])}), the class that is named; by classwise "
+                f"calibration error, all classes, {other} is clearly better."
+            )
+            return Choice(None, (best, other), text)
         return Choice(best, tied, self._winner(best))
 
     def trade_off(self, chosen: Choice) -> list[str]:
@@ -119,13 +124,6 @@ class Case:
         answers = {name: list(self.comparison._entries(name, metric).values()) for name in have}
         tied = self._not_worse(metric, answers, have)
         return "" if best in tied else tied[0]
-
-    def _disagreement(self, best: str, other: str) -> str:
-        return (
-            f"No clear winner: {best} is the best of {len(self.values)} by {self.what} "
-            f"({_number(self.values[best])}), the class that is named; by classwise calibration "
-            f"error, all classes, {other} is clearly better."
-        )
 
     def _winner(self, best: str) -> str:
         others = [n for n in self.values if n != best]

@@ -197,7 +197,8 @@ class Direction:
 def direction_of(evidence: Evidence, predicted: Predicted, rare: bool) -> Direction:
     """Return the direction of miscalibration, as far as the samples show it."""
     event, limit = predicted.event, normal_limit(evidence.confidence)
-    both = _both_ways(evidence, predicted.curve)
+    # Some bin is significantly too high, and another one too low.
+    both = {-1.0, 1.0} <= {*bins_off(evidence, predicted.curve).tolist()}
     half = evidence.bounds(predicted.row).center / 2
     level = event.level(limit)
     # At least half of the error must go in one direction, otherwise the two directions cancel.
@@ -289,8 +290,3 @@ def bins_off(evidence: Evidence, curve: Any, by: float = 0.0) -> np.ndarray:
     gap = curve.predicted - curve.observed
     enough = weight / inflation >= 10  # the normal limit needs some samples in a bin
     return np.sign(gap) * ((np.abs(gap) - by > limit * noise) & enough)
-
-
-def _both_ways(evidence: Evidence, curve: Any) -> bool:
-    """Return whether some bin is significantly too high and another one too low."""
-    return {-1.0, 1.0} <= {*bins_off(evidence, curve).tolist()}

@@ -187,7 +187,6 @@ def _method(result: Disentanglement) -> list[Any]:
         _protocol(result.protocol, noise_words(result.task)),
         _cost(result),
         *_MEANING,
-        _claims(),
         *map(sentence, result.notes),
     ]
     items = [_definition(name) for name in TERMS]
@@ -246,13 +245,8 @@ _MEANING = (
     "repeats, which are few: take them as rough.",
     "The result is about this model, this way to split and these data. Another model on the same "
     "data, or a fine-tuned one, has to be tested by itself.",
+    "The verdict is written by fixed rules. A condition holds if the whole interval of its error "
+    f"is at {TOLERANCE:g} or below, and fails if it is above. That a part follows something is "
+    "said only if its correlation, averaged over repeats, is also larger than values in a random "
+    f"order would have. With fewer than {LEAST} repeats nothing is claimed.",
 )
-
-
-def _claims() -> str:
-    return (
-        "The verdict is written by fixed rules. A condition holds if the whole interval of its "
-        f"error is at {TOLERANCE:g} or below, and fails if it is above. That a part follows "
-        "something is said only if its correlation, averaged over repeats, is also larger than "
-        f"values in a random order would have. With fewer than {LEAST} repeats nothing is claimed."
-    )

@@ -29,14 +29,9 @@ def shares_at_or_below(
         rows = rows[np.argsort(values[rows])]
         ordered, running = values[rows], np.r_[0.0, np.cumsum(weight[rows])]
     # Within its cell a level has what is sorted there and not above it; before it, whole cells.
-    first = np.searchsorted(ordered, _cell_starts(level_cells))
+    first = np.searchsorted(ordered, level_cells / _CELLS)  # exact: a power of two
     place = np.searchsorted(ordered, levels[order], side="right")
     below = before[level_cells] + running[np.maximum(place, first)] - running[first]
     shares = np.empty(len(levels))
     shares[order] = below / mass.sum()
     return shares
-
-
-def _cell_starts(cells: np.ndarray) -> FloatArray:
-    """The smallest value in each cell: multiplying by a power of two is exact."""
-    return cells / _CELLS
