@@ -141,3 +141,9 @@ def test_the_base_itself_does_nothing():
         base._fit(None, None, None)
     with pytest.raises(NotImplementedError):
         base._transform(None)
+
+
+@pytest.mark.parametrize("name", list(caveat.recalibration.RECALIBRATORS))
+def test_nothing_looks_learned_before_fit(name):
+    made = caveat.recalibration.RECALIBRATORS[name].recalibrator()
+    assert [key for key in vars(made) if key.endswith("_")] == []
