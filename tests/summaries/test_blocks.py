@@ -54,3 +54,15 @@ def test_batches_add_up_and_a_broken_one_counts_nothing(monkeypatch, samples):
         counts.add(broken, y, group)
     counts.add(p[700:], y[700:], group[700:])
     np.testing.assert_array_equal(counts.tables, cells.count_cells(p, y, group, 3))
+
+
+def test_more_samples_than_small_numbers_hold(monkeypatch, samples):
+    p, y, group = samples
+    known = cells.count_cells(p, y, group, 3)
+    monkeypatch.setattr(cells, "_SMALL", 2000)
+    counts = cells.CellCounts(3)
+    for _ in range(3):
+        counts.add(p, y, group)
+    assert counts.tables.dtype == np.int64
+    np.testing.assert_array_equal(counts.tables, 3 * known)
+    assert counts._counts.dtype == np.int64

@@ -49,6 +49,9 @@ _BLOCK, _ROWS = 2**17, 2**20
 Smaller blocks would keep threads waiting for each other between the calls of numpy.
 """
 
+_SMALL = 2**31 - 1
+"""As many samples can be counted by 32 bits."""
+
 
 class CellCounts:
     """Counts samples by group, cell and truth, batch by batch.
@@ -60,13 +63,15 @@ class CellCounts:
 
     def __init__(self, groups: int = 1) -> None:
         self._groups = groups
-        self._counts = np.zeros(groups * CELLS * 2, dtype=np.int64)
+        # Small numbers are added up several times faster, as long as they can hold all samples.
+        self._counts: NDArray[np.integer] = np.zeros(groups * CELLS * 2, dtype=np.int32)
+        self._samples = 0
         self._index = np.empty(min(_ROWS, _BLOCK * groups), dtype=np.int32)
 
     @property
     def tables(self) -> NDArray[np.int64]:
         """The number of samples, (groups, cells, 2)."""
-        return self._counts.reshape(self._groups, CELLS, 2)
+        return self._counts.astype(np.int64).reshape(self._groups, CELLS, 2)
 
     def add(
         self,
@@ -92,6 +97,9 @@ class CellCounts:
             row = int(np.flatnonzero((truth < 0) | (truth > 1))[0])
             raise LabelError(f"y of sample {start + row} is {truth[row]}; expected 0 or 1")
         samples, together = len(probability), len(self._index)
+        self._samples += samples
+        if self._samples > _SMALL:
+            self._counts = self._counts.astype(np.int64, copy=False)
         counts = self._counts if samples <= together else np.zeros_like(self._counts)
         for outer in range(0, samples, together):
             cells = self._index[: samples - outer]
@@ -103,7 +111,7 @@ class CellCounts:
                 np.add(cell, truth[rows], out=cell, casting="unsafe")
                 if codes is not None:
                     np.add(cell, np.multiply(codes[rows], 2 * CELLS, dtype=np.int32), out=cell)
-            counts += count_by(cells, len(counts))
+            np.add(counts, count_by(cells, len(counts)), out=counts, casting="same_kind")
         if counts is not self._counts:
             self._counts += counts
 
