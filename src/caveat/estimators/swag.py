@@ -17,6 +17,8 @@ from ._tasks import NetworkClassifier, NetworkRegressor, WithPrior
 RATES = (0.01, 0.003, 0.001, 0.0003)
 """Rates to choose among; the first one where nothing is held out."""
 
+Moments = tuple[dict[str, Any], dict[str, Any], dict[str, Any]]
+
 _LEAST = 100
 """Samples from which on some are held out to choose the rate."""
 
@@ -78,22 +80,24 @@ class SWAG(AfterTraining, WithPrior):
         (copy,) = copies
         checked = copy.validation if isinstance(prepared.X, np.ndarray) else None
         rates = RATES if self.snapshot_rate is None else (float(self.snapshot_rate),)
-        begun, results, failed = self.state_, [], []
+        begun, failed = self.state_, []
+        results: list[tuple[float, float, Moments]] = []
         for rate in rates if checked is not None else rates[:1]:
             self.state_ = begun
             try:
-                self._take_moments(self._visited(prepared, copy, rate))
+                moments = self._moments(self._visited(prepared, copy, rate))
             except TrainingError as error:
                 failed.append(error)
                 continue
+            self.state_, self.variance_, self.deviations_ = moments
             loss = 0.0 if checked is None else self._held_loss(prepared, checked)
-            results.append((loss, rate, self.state_, self.variance_, self.deviations_))
+            results.append((loss, rate, moments))
         if not results:
             del self.state_
             raise failed[-1]
         # Rates whose networks give NaN come last.
         best = min(results, key=lambda one: np.nan_to_num(one[0], nan=np.inf))
-        _, self.snapshot_rate_, self.state_, self.variance_, self.deviations_ = best
+        _, self.snapshot_rate_, (self.state_, self.variance_, self.deviations_) = best
 
     def _held_loss(self, prepared: Prepared, rows: np.ndarray) -> float:
         """Return the mean loss of drawn networks, as a mixture, on samples that are held out."""
@@ -103,22 +107,24 @@ class SWAG(AfterTraining, WithPrior):
         each = torch.stack([prepared.loss(out, target) for out in self._values(prepared.X[rows])])
         return float(-(torch.logsumexp(-each.double(), 0) - log(len(each))).mean())
 
-    def _take_moments(self, states: list[dict[str, Any]]) -> None:
+    def _moments(self, states: list[dict[str, Any]]) -> Moments:
+        """Return mean, variance and last deviations of the weights."""
         import torch
 
         named = {name: torch.stack([state[name] for state in states]) for name in states[0]}
         with torch.random.fork_rng(devices=[]):
             weights = {name for name, _ in self._network().named_parameters()}
-        self.state_, self.variance_, self.deviations_ = {}, {}, {}
+        means, variances, deviations = {}, {}, {}
         for name, values in named.items():
             if not values.is_floating_point():
-                self.state_[name] = values[-1:]
+                means[name] = values[-1:]
                 continue
             mean = values.mean(0, keepdim=True)
-            self.state_[name] = mean
+            means[name] = mean
             if name in weights:
-                self.variance_[name] = (values - mean).square().mean(0, keepdim=True)
-                self.deviations_[name] = (values - mean)[-self.rank :].clone()
+                variances[name] = (values - mean).square().mean(0, keepdim=True)
+                deviations[name] = (values - mean)[-self.rank :].clone()
+        return means, variances, deviations
 
     def _visited(self, prepared: Prepared, copy: Any, rate: float) -> list[dict[str, Any]]:
         """Return the weights after each of the epochs that follow the training."""
