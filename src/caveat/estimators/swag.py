@@ -109,24 +109,23 @@ class SWAG(AfterTraining, WithPrior):
         return float(-(torch.logsumexp(-each.double(), 0) - log(len(each))).mean())
 
     def _moments(self, states: list[dict[str, Any]]) -> Moments:
-        """Return means, variances and deviations of the weights that were visited."""
+        """Return mean, variance and last deviations of the weights."""
         import torch
 
         named = {name: torch.stack([state[name] for state in states]) for name in states[0]}
         with torch.random.fork_rng(devices=[]):
             weights = {name for name, _ in self._network().named_parameters()}
-        means: dict[str, Any] = {}
-        variance: dict[str, Any] = {}
-        deviations: dict[str, Any] = {}
+        means, variances, deviations = {}, {}, {}
         for name, values in named.items():
             if not values.is_floating_point():
                 means[name] = values[-1:]
                 continue
-            mean = means[name] = values.mean(0, keepdim=True)
+            mean = values.mean(0, keepdim=True)
+            means[name] = mean
             if name in weights:
-                variance[name] = (values - mean).square().mean(0, keepdim=True)
+                variances[name] = (values - mean).square().mean(0, keepdim=True)
                 deviations[name] = (values - mean)[-self.rank :].clone()
-        return means, variance, deviations
+        return means, variances, deviations
 
     def _visited(self, prepared: Prepared, copy: Any, rate: float) -> list[dict[str, Any]]:
         """Return the weights after each of the epochs that follow the training."""
