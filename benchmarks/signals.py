@@ -11,7 +11,7 @@ otherwise; the stream uses one.
 import argparse
 import platform
 from functools import partial
-from time import perf_counter
+from time import perf_counter, process_time
 
 import numpy as np
 import torch
@@ -34,6 +34,45 @@ def timed(function, least=0.5, repeats=5):
         function()
         times.append(perf_counter() - before)
     return float(np.median(times))
+
+
+def processor_time(function, repeats=6):
+    """Return the least processor time of some calls, which other programs change little."""
+    function()
+    times = []
+    for _ in range(repeats):
+        before = process_time()
+        function()
+        times.append(process_time() - before)
+    return min(times)
+
+
+def floors(name, network, rate):
+    """Processor time on one thread: MAP, 50 passes, and the plain network on 50 segments."""
+    torch.set_num_threads(1)
+    x = make_af_ppg(2, 1, random_state=1).X[:1].astype(np.float32)
+    base = partial(network, 1, 2, head="gaussian-logits")
+    random = partial(base, stochastic="dropout", rate=rate)
+    plain, batch = base().eval(), torch.from_numpy(np.repeat(x, 50, axis=0))
+
+    @torch.no_grad()
+    def fifty():
+        return plain(batch)
+
+    models = [
+        fitted(caveat.MAPClassifier, base),
+        fitted(caveat.MCDropoutClassifier, random, passes=50),
+    ]
+    times = [
+        processor_time(lambda model=model: model.predict_distribution(x).sample(100, 0).mean)
+        for model in models
+    ]
+    for words, seconds in zip(
+        ("MAP", "MCD, T = 50, dropout throughout", "the plain network on 50 segments"),
+        (*times, processor_time(fifty)),
+        strict=True,
+    ):
+        show(f"{name}, processor time on one thread, {words}", seconds, times[0], None)
 
 
 def fitted(kind, module, **options):
@@ -122,7 +161,7 @@ def show(words, seconds, reference, bound):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--device", default="cpu")
-    parser.add_argument("--only", choices=("predictions", "trainings", "stream"))
+    parser.add_argument("--only", choices=("predictions", "floors", "trainings", "stream"))
     given = parser.parse_args()
     print(
         f"{platform.processor() or platform.machine()}, torch {torch.__version__}, {torch.get_num_threads()} threads"
@@ -131,6 +170,9 @@ def main():
     if given.only in (None, "predictions"):
         for name, (network, rate) in networks.items():
             predictions(name, network, rate)
+    if given.only == "floors":
+        for name, (network, rate) in networks.items():
+            floors(name, network, rate)
     if given.only in (None, "trainings"):
         gpu = given.device != "cpu"
         for name, (network, _) in networks.items():

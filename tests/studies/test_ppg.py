@@ -329,3 +329,17 @@ def test_a_shift_between_calibration_and_test_is_noted(stubs, monkeypatch):
     monkeypatch.setattr(ppg, "_UNLIKELY", 0.0)
     result = run_study("ppg", "bp-calib", subjects=24, segments_each=10, random_state=0)
     assert not any("are not of one source" in note for note in result.notes)
+
+
+def test_a_technique_that_failed_has_no_diagram():
+    from types import SimpleNamespace
+
+    from caveat.selection import TechniqueGrid
+    from caveat.studies._technique_charts import technique_charts
+
+    said = {"MAP": caveat.Categorical.from_binary([0.2, 0.9, 0.4, 0.6])}
+    grid = TechniqueGrid(said, said, np.array([0, 1, 1, 0]), {}, {}, {})
+    spec = {"chart": "reliability", "techniques": ["MAP", "DE"], "title": "Figure 2"}
+    result = SimpleNamespace(details={"run 0": grid}, dataset="af")
+    assert [chart.title for chart in technique_charts(result, spec)] == ["Figure 2: MAP"]
+    assert not [*technique_charts(SimpleNamespace(details={}, dataset="af"), spec)]

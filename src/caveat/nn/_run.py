@@ -67,10 +67,14 @@ def run(
     """Return the outputs of all passes, (passes, rows, ...); without keys one, without noise."""
     total = len(inputs[0])
     passes = 1 if keys is None else len(keys)
-    if plan.few_at_once and total <= _FEW:
+    few = plan.few_at_once and total <= _FEW
+    if few:
         plan = replace(plan, at_once=True)
     with torch.no_grad(), Generators(plan.device).kept():
         rows, together = chunks(plan, total, passes, batch_size)
+        if few:
+            # Equal parts, so that large weights are not read once more for the last few passes.
+            together = math.ceil(passes / max(1, round(passes / together)))
         blocks = [slice(low, min(low + rows, total)) for low in range(0, total, rows)]
         result: Tensor | None = None
         for block in _shown(blocks, progress):

@@ -167,9 +167,10 @@ def measure(task: Task) -> Measured:
     notes = [PAPER.notes_where[options["data"]]] if own else []
     notes += [PAPER.notes_where["quick"]] if task.scale == "quick" else []
     for run, grid in enumerate(grids.values()):
-        test = grid.exchangeability("MAP", random_state=run)
-        if test.p_value < _UNLIKELY:
-            notes.append(PAPER.notes_where["shift"].format(run=run, p=test.p_value))
+        for base in KINDS:
+            p = grid.exchangeability(base, random_state=run).p_value
+            if p < _UNLIKELY:
+                notes.append(PAPER.notes_where["shift"].format(base=base, run=run, p=p))
         notes += [f"{technique} failed: {why}" for technique, why in grid.failed.items()]
     sizes = ", ".join(f"{len(pair[0]):,} {part}" for part, pair in data.items())
     return Measured(
