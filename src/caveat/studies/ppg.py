@@ -48,7 +48,7 @@ _GENERATED = {"quick": (60, 20), "paper": (400, 50)}
 _SEGMENTS = {"quick": 1500, "paper": None}
 _QUICK = {
     "af": {"epochs": 8, "learning_rate": 1e-3, "patience": None, "batch_size": 32},
-    # AlexNet1d has no normalization: the first some 300 steps find no more than the mean pressure.
+    # AlexNet1d has no normalization: its first 300 to 450 steps find no more than the mean.
     "bp": {"epochs": 20, "learning_rate": 3e-4, "patience": None, "batch_size": 32},
 }
 _LEVELS = {"1σ": (ONE_SIGMA, 0.6826), "2σ": (TWO_SIGMA, 0.9544)}
