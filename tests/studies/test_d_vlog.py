@@ -10,7 +10,9 @@ from caveat.exceptions import FileFormatError, OptionError
 from caveat.signals import load_d_vlog
 from caveat.studies import STUDIES, run_study
 from caveat.studies._d_vlog import MODALITIES, PAIRS, scaled, write_videos
-from caveat.studies._fairness_rates import audited
+from caveat.studies._fairness_flags import side
+from caveat.studies._fairness_rates import ODDS, audited
+from caveat.studies.fairness import POINT, UNCERTAINTIES
 
 STUDY = STUDIES["fairness"]
 TINY = {"epochs": 1, "members": 2}
@@ -55,6 +57,20 @@ def test_printed_numbers():
         ]
         ratio = float(printed(source, "equal_opportunity", **audio))
         assert rates[0] / rates[1] == pytest.approx(ratio, abs=0.02)
+
+
+BOLD = {
+    "table 7 (multimodal)": {ODDS},
+    "table 7 (audio only)": {*POINT, ODDS, *UNCERTAINTIES} - {"equal_accuracy"},
+    "table 7 (visual only)": set(),
+}
+
+
+@pytest.mark.parametrize("source", BOLD)
+def test_what_is_bold_is_what_the_threshold_flags(source):
+    pair = {"kind": "ratio", "group": "f", "reference": "m"}
+    measures = (*POINT, ODDS, *UNCERTAINTIES)
+    assert {m for m in measures if side(float(printed(source, m, **pair)))} == BOLD[source]
 
 
 def test_videos_have_the_published_form(folder):

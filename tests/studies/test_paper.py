@@ -11,8 +11,10 @@ import pytest
 
 from caveat.experiments.error import TERMS
 from caveat.studies import STUDIES
+from caveat.studies._fairness_flags import side
+from caveat.studies._fairness_rates import ODDS
 from caveat.studies.disentanglement import AS_PRINTED, METHODS, SPLITS
-from caveat.studies.fairness import ODDS, POINT, UNCERTAINTIES, side
+from caveat.studies.fairness import POINT, UNCERTAINTIES
 from caveat.studies.paper import printed_number
 
 DISENTANGLEMENT, FAIRNESS = (STUDIES[name].paper for name in ("disentanglement", "fairness"))
@@ -131,9 +133,12 @@ def test_words_depend_on_the_table():
 
 
 def fairness_tables():
-    """Return printed numbers by data set and attribute: group, reference and measure."""
+    """Return printed numbers by data set and attribute: group, reference and measure.
+
+    D-Vlog has three tables for one attribute; see test_d_vlog.py.
+    """
     found = {}
-    for name in FAIRNESS.datasets:
+    for name in [name for name in FAIRNESS.datasets if name != "d-vlog"]:
         for cell, text, _ in FAIRNESS.cells(name):
             place = cell["group"], cell.get("reference", ""), cell["measure"]
             if text:
