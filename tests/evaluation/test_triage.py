@@ -265,7 +265,7 @@ class TestPromise:
         assert triage.guarantee == (
             "No threshold was shown to keep the error rate of accepted predictions at 0.1 % with "
             "95 % confidence, so none is accepted. A prediction is wrong if its most probable "
-            "class is not the true one. Even without an error it takes at least 2995 accepted "
+            "class is not the true one. Even without an error it takes at least 2,995 accepted "
             "samples to show this; at the error rates seen here, none below the risk, no number "
             "of samples would do."
         )
@@ -855,7 +855,7 @@ class TestGroups:
             "predictions of the group are wrong, for new samples drawn as the calibration samples "
             f"were. B: {policy.groups_['B'].guarantee_} The promises for groups change the number "
             f"of samples accepted from {a.together + b.together:,} to {a.accepted:,}: A: "
-            f"{a.accepted:,} of {a.samples} samples ({a.together:,} under one promise for all); B: "
+            f"{a.accepted:,} of {a.samples:,} samples ({a.together:,} under one promise for all); B: "
             f"0 of {b.samples} samples ({b.together:,} under one promise for all)."
         )
         assert "No threshold was shown" in policy.groups_["B"].guarantee_

@@ -459,7 +459,7 @@ class TriagePolicy(BaseEstimator):
         curve, place = self.curve_, self.curve_.reached - 1
         tested = counted(int(curve.tested[place]), "sample")
         words = (
-            f"The threshold accepts {curve.accepted[place]} of the {tested} it was tested on, "
+            f"The threshold accepts {curve.accepted[place]:,} of the {tested} it was tested on, "
             + (
                 f"with a mean loss of {_percent(curve.error[place])}"
                 if self.given_loss_
@@ -476,7 +476,7 @@ class TriagePolicy(BaseEstimator):
         if self.promise == MEAN:
             least = math.ceil((1 - self.risk) / self.risk - 1e-9)
         none = "any loss" if self.given_loss_ else "an error"
-        words = f"Even without {none} it takes at least {least} accepted {unit}s to show this"
+        words = f"Even without {none} it takes at least {least:,} accepted {unit}s to show this"
         seen = (
             "at the mean losses seen here" if self.given_loss_ else "at the error rates seen here"
         )

@@ -109,8 +109,8 @@ def lowered(text: str) -> str:
 
 
 def counted(number: int, noun: str) -> str:
-    """Return "1 sample", "12 samples"."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+    """Return "1 sample", "1,200 samples"."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 def more_in_all(present: int, needed: int, noun: str) -> str:
