@@ -105,12 +105,7 @@ def brier_decomposition(
     number = count(bins, "bins")
     data = labeled(y_true, probabilities, classes=classes, sample_weight=sample_weight)
     parts = ("mass", "predicted", "happened", "square")
-    return _decompose(*shared_width(data, number, parts))
-
-
-def _decompose(
-    weight: FloatArray, forecast: FloatArray, happened: FloatArray, square: FloatArray
-) -> BrierDecomposition:
+    weight, forecast, happened, square = shared_width(data, number, parts)
     total = float(weight[0].sum())
     frequency = happened.sum(axis=1, keepdims=True) / total
     used = weight > 0

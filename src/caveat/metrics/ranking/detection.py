@@ -25,6 +25,12 @@ __all__ = [
     "false_positive_rate_at_true_positive_rate_error",
 ]
 
+PARAMETERS = {
+    "References": """\
+.. [1] D. Hendrycks, K. Gimpel. A Baseline for Detecting Misclassified and Out-of-Distribution
+   Examples in Neural Networks. ICLR, 2017."""
+}
+
 
 def error_detection_auroc_score(
     wrong: Any, uncertainty: Any, *, sample_weight: Any = None
@@ -46,11 +52,6 @@ def error_detection_auroc_score(
     From 0 to 1 (all wrong predictions are more uncertain than all right ones), 0.5 for chance, as
     with a constant uncertainty; higher is better. NaN where all predictions are right or all are
     wrong: there is nothing to tell apart.
-
-    References
-    ----------
-    .. [1] D. Hendrycks, K. Gimpel. A Baseline for Detecting Misclassified and Out-of-Distribution
-       Examples in Neural Networks. ICLR, 2017.
 
     Examples
     --------
@@ -74,11 +75,6 @@ def detection_roc_auc_score(is_out: Any, score: Any, *, sample_weight: Any = Non
     -------
     From 0 to 1 (perfect order), 0.5 for chance, as with a constant score; higher is better. NaN
     where all samples are inside or all are outside.
-
-    References
-    ----------
-    .. [1] D. Hendrycks, K. Gimpel. A Baseline for Detecting Misclassified and Out-of-Distribution
-       Examples in Neural Networks. ICLR, 2017.
 
     Examples
     --------
@@ -107,11 +103,6 @@ def detection_average_precision_score(
     -----
     Points of the curve are not joined by lines, which would be too optimistic: the definition is
     scikit-learn's.
-
-    References
-    ----------
-    .. [1] D. Hendrycks, K. Gimpel. A Baseline for Detecting Misclassified and Out-of-Distribution
-       Examples in Neural Networks. ICLR, 2017.
 
     Examples
     --------
