@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._validation import check_choice
 from ..exceptions import CaveatError, OptionError
 from ..metrics import METRICS
 from ..predictions import Gaussian, Interval, Quantiles
@@ -105,10 +106,8 @@ def recommend(
                 with suppress(CaveatError):
                     return recommend(comparison, other, **options)
             raise
-    if not isinstance(expression, str) or expression not in _EXPRESSIONS:
-        raise OptionError(f"expression must be one of {list(_EXPRESSIONS)}; got {expression!r}")
-    if not isinstance(scale, str) or scale not in _SCALES:
-        raise OptionError(f"scale must be one of {list(_SCALES)}; got {scale!r}")
+    check_choice(expression, "expression", _EXPRESSIONS)
+    check_choice(scale, "scale", _SCALES)
     excluded = _excluded(comparison, minimum)
     names = [name for name in comparison.techniques if name not in excluded]
     primary, one_class = _primary(comparison, expression, scale, prioritize)
