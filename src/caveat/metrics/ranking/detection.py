@@ -16,7 +16,7 @@ from .._core.sharing import shared_order
 from ..batch import Batch
 from ..sums import UNBIASED, Sums
 from ._checked import detected
-from ._kinds import SCORE
+from ._kinds import DETECTION, SCORE
 
 __all__ = [
     "detection_average_precision_score",
@@ -181,9 +181,8 @@ ENTRIES = [
         sums=partial(_sums, area_of, "uncertainty"),
         shown=("headline", "compared", "shift", "ranking"),
     ),
-    SCORE(
+    DETECTION(
         function=detection_roc_auc_score,
-        task="detection",
         says="How often an out-of-distribution sample scores higher than an in-distribution one; "
         "0.5 is chance.",
         cannot_see=f"{_ORDER_ONLY}; how many false alarms there are when out-of-distribution "
@@ -191,9 +190,8 @@ ENTRIES = [
         aliases=("ood_auc",),
         sums=partial(_sums, area_of, "score"),
     ),
-    SCORE(
+    DETECTION(
         function=detection_average_precision_score,
-        task="detection",
         says="How many of the samples with the highest scores are out of distribution, over all "
         "depths; their share is chance.",
         cannot_see=f"{_ORDER_ONLY}. It cannot be compared between data with different shares of "
@@ -201,9 +199,8 @@ ENTRIES = [
         aliases=("ood_ap",),
         sums=partial(_sums, precision_of, "score"),
     ),
-    SCORE(
+    DETECTION(
         function=false_positive_rate_at_true_positive_rate_error,
-        task="detection",
         direction="lower",
         optimum=0.0,
         says="How many in-distribution samples are flagged when 95 % of the out-of-distribution "
