@@ -84,7 +84,11 @@ def group_findings(evidence: Evidence) -> list[Finding]:
             small += [r for r in rows if r.high - r.low > WIDE and r.place not in said]
     findings = named + _no_difference(evidence, level)
     if small and evidence.measured and len({row.place for row in groups}) > 1:
-        findings.append(_too_small(list({row.place: row for row in small}.values())))
+        once = list({row.place: row for row in small}.values())
+        names = [f"{row.group} ({counted(row.samples, 'sample')})" for row in once]
+        text = f"Too few samples to say how it does for {listed(names)}."
+        statement = Statement("unsure", text, unique_rows(once))
+        findings.append(Finding("small", FindingState.UNSURE, statement))
     return findings
 
 
@@ -268,9 +272,3 @@ def _of_attributes(evidence: Evidence, names: Sequence[str]) -> str:
     parts = ["the true classes"] if len(others) < len(names) else []
     parts += [f"the groups of {listed(others)}"] if others else []
     return " or ".join(parts)
-
-
-def _too_small(rows: Sequence[Row]) -> Finding:
-    names = [f"{row.group} ({counted(row.samples, 'sample')})" for row in rows]
-    text = f"Too few samples to say how it does for {listed(names)}."
-    return Finding("small", FindingState.UNSURE, Statement("unsure", text, unique_rows(rows)))
