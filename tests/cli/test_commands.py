@@ -247,7 +247,7 @@ def test_compare_columns_of_one_file(tmp_path, capsys):
         (["{0}", "--technique", "a=x:p", "--technique", "b=p"], "--technique: 'x:p' is not understood; write PATTERN or KIND:PATTERN with one of probability, logit, mean, variance, std, quantile, lower, upper, half_width"),
         (["{0}", "{1}"], "'other' and 'honest' differ in the target of data row 3; they must hold the same samples in the same order"),
         (["{1}", "{1}", "--report", "x.txt"], "--report x.txt: the ending must be one of .html, .htm"),
-        (["{0}", "x={0}", "--scale", "tiny"], "scale must be one of ['global', 'local', 'adaptive']; got 'tiny'"),
+        (["{0}", "x={0}", "--scale", "tiny"], "scale must be one of 'global', 'local', 'adaptive'; got 'tiny'"),
     ],
 )  # fmt: skip
 def test_what_compare_refuses(binary, tmp_path, capsys, arguments, message):
@@ -377,7 +377,7 @@ def test_triage_of_regression(tmp_path, regression, capsys):
     [
         ([], "triage needs samples with known truth: --calibration FILE, or --split 0.5 to take half of the file"),
         (["--split", "1.5"], "--split must be a share between 0 and 1; got 1.5"),
-        (["--split", "0.5", "--promise", "sure"], 'promise must be "high-probability" or "mean"; got \'sure\''),
+        (["--split", "0.5", "--promise", "sure"], "promise must be one of 'high-probability', 'mean'; got 'sure'"),
         (["--split", "0.5", "--each-group"], "--each-group needs groups: name a column with --group"),
         (["--split", "0.0001"], "--split 0.0001 leaves nothing on one side of 400"),
     ],

@@ -317,7 +317,7 @@ class TestPromise:
             policy.fit(*classes())
 
     def test_refused_promise(self):
-        with pytest.raises(OptionError, match='"high-probability" or "mean"; got \'certain\''):
+        with pytest.raises(OptionError, match="one of 'high-probability', 'mean'; got 'certain'"):
             TriagePolicy(0.1, promise="certain").fit(*classes())
 
 

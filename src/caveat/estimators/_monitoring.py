@@ -48,7 +48,7 @@ class RegistryMetric:
         prediction = to_prediction(
             values, self.head, classes=None, targets=None, levels=self.levels
         )
-        return questions(prediction, y, [self.metric], 0)[0]
+        return questions(prediction, y, [self.metric])[0]
 
 
 def as_monitor(

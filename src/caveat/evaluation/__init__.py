@@ -1,5 +1,6 @@
 """All the numbers, how sure each one is, and what to do: evaluate, compare, recommend, triage."""
 
+from .._docstrings import describe_package, entries_of
 from .answers import evaluate
 from .comparison import ComparedRow, Comparison, compare
 from .recommend import Recommendation
@@ -23,3 +24,28 @@ __all__ = [
     "evaluate",
     "reference_values",
 ]
+
+PARAMETERS = entries_of(r"""
+y : array of shape (samples,) or (samples, targets)
+    True labels or values. Of several targets some values may be missing (NaN): such a sample
+    is left out of the metrics of that target only.
+groups : array, Series, dict of arrays or frame
+    Attributes of the samples. Each value gets rows of its own, with gap and ratio. If there are
+    classes, an attribute named "class" is renamed to "class (group)".
+sample_weight : array of shape (samples,)
+    Weights of the samples; only their ratios matter. Metrics that depend on the number of
+    samples use the effective number :math:`(\sum w)^2 / \sum w^2`.
+cluster : array of shape (samples,)
+    The cluster of each sample, such as its patient: intervals resample whole clusters.
+metrics : list of str
+    Names or aliases from ``caveat.metrics.METRICS``; by default all that apply.
+classes : sequence of labels
+    The classes of an array; by default its columns' names, or the labels of ``y`` in order.
+confidence : float
+    The confidence level of the intervals.
+resamples : int
+    The number of bootstrap resamples; 0 gives no intervals.
+random_state : int or Generator
+    Seed of the resamples.
+""")
+describe_package(__name__, PARAMETERS)

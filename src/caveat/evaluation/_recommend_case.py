@@ -67,20 +67,16 @@ class Case:
         best = tied[0]
         if len(tied) > 1:
             return Choice(None, tied, self._tie(tied))
+        text = f"No clear winner: {best} is the best of {len(self.values)} by {self.what} ("
+        text += f"{_number(self.values[best])}), "
         blind = _knows_nothing(self.comparison, best)
         if blind:
             tied = (best, *(name for name in self.good if name != best))
-            text = f"No clear winner: {best} is the best of {len(self.values)} by {self.what} ("
-            text += f"{_number(self.values[best])}), but {blind}."
-            return Choice(None, tied, text)
+            return Choice(None, tied, f"{text}but {blind}.")
         other = self._better_classwise(best)
         if other:
-            text = (
-                f"No clear winner: {best} is the best of {len(self.values)} by {self.what} "
-                f"({_number(self.values[best])}), the class that is named; by classwise "
-                f"calibration error, all classes, {other} is clearly better."
-            )
-            return Choice(None, (best, other), text)
+            text += "the class that is named; by classwise calibration error, all classes, "
+            return Choice(None, (best, other), f"{text}{other} is clearly better.")
         return Choice(best, tied, self._winner(best))
 
     def trade_off(self, chosen: Choice) -> list[str]:

@@ -73,10 +73,13 @@ def score(
     if isinstance(prediction, Gaussian):
         assert tolerance is not None
         split = decompose(prediction, method)
-        parts = (split.total, split.aleatoric, split.epistemic)
-        return Scored(
-            prediction.mean.mean(axis=0), *(_in_tolerances(part, tolerance) for part in parts)
-        )
+        with np.errstate(over="ignore"):
+            # In squared tolerances: divided twice, since the square of a small one may be 0.
+            parts = [
+                (part / tolerance / tolerance).sum(axis=1)
+                for part in (split.total, split.aleatoric, split.epistemic)
+            ]
+        return Scored(prediction.mean.mean(axis=0), *parts)
     if isinstance(prediction, GaussianLogits):
         split = decompose(prediction, method, draws=draws, random_state=seed)
         prediction = (
@@ -88,13 +91,6 @@ def score(
         split = decompose(prediction, method)
     answer = prediction.mean.argmax(axis=1)
     return Scored(answer, split.total, split.aleatoric, split.epistemic)
-
-
-def _in_tolerances(variance: FloatArray, tolerance: FloatArray) -> FloatArray:
-    """Sum variances over targets, each in units of its squared tolerance."""
-    with np.errstate(over="ignore"):
-        # Divided twice, since the square of a small tolerance may be 0.
-        return (variance / tolerance / tolerance).sum(axis=1)
 
 
 def errors(

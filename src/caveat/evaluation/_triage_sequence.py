@@ -140,11 +140,6 @@ class Evidence:
         drawn[rows] = True
         return drawn
 
-    @property
-    def tests(self) -> int:
-        """How many tests share the level."""
-        return 2 if self.bet else 1
-
     def accepted(self, threshold: FloatArray) -> NDArray[np.intp]:
         """Return how many samples each threshold accepts."""
         return np.searchsorted(self.score, threshold, side="right")
@@ -172,7 +167,7 @@ class Evidence:
     def upper(self, threshold: FloatArray, level: FloatArray, risk: float) -> FloatArray:
         """Return the upper limit of the error rate of each threshold, at confidence 1 - level."""
         place = self.accepted(threshold)
-        level = level / self.tests
+        level = level / (2 if self.bet else 1)  # two tests share it
         limit = binomial_upper(self._drawn_errors[place], self._drawn[place], level)
         if not self.bet:
             return limit

@@ -227,7 +227,7 @@ def _much_for_a_rare_class(evidence: Evidence, predicted: Predicted) -> bool:
 def _unsure(evidence: Evidence, predicted: Predicted, accuracy: Row | None, off: str) -> str:
     row = predicted.row
     what = f"to say whether {lowered(predicted.subject)} can be taken at face value"
-    if accuracy is not None and evidence.all_or_none(accuracy):
+    if accuracy is not None and accuracy.value in (0.0, 1.0):
         kind = "right" if accuracy.value else "wrong"
         return (
             f"Too few samples {what}: all of {row.samples} predictions were {kind}, and how often "
@@ -316,9 +316,16 @@ def _wrong_classes(evidence: Evidence, names: list[str]) -> list[tuple[str, str]
 
 
 def _together(top: list[Finding], classes: Finding) -> list[Finding]:
-    """Let the summary say only once what holds for the top class and for all classes."""
+    """Let the summary say only once what holds for the top class and for all classes.
+
+    If the top class was not measured, it describes all classes.
+    """
     if not top:
-        return [_alone(classes)]
+        subject = "The probabilities of all classes"
+        text = classes.summary or _SUMMARIES.get(classes.state, "").format(subject=subject)
+        if classes.state is FindingState.UNSURE:
+            text = f"There are too few samples to say whether {subject.lower()} are right"
+        return [replace(classes, summary=capitalized(text))]
     (first,) = top
     both_good = first.state in GOOD and classes.state in GOOD
     if both_good or LEVELS.get(first.state, "bad") == "bad":
@@ -334,15 +341,6 @@ def _together(top: list[Finding], classes: Finding) -> list[Finding]:
     return [first, replace(classes, topic="also", summary="")]
 
 
-def _alone(classes: Finding) -> Finding:
-    """Let the summary describe all classes if the top class was not measured."""
-    subject = "The probabilities of all classes"
-    text = classes.summary or _SUMMARIES.get(classes.state, "").format(subject=subject)
-    if classes.state is FindingState.UNSURE:
-        text = f"There are too few samples to say whether {subject.lower()} are right"
-    return replace(classes, summary=capitalized(text))
-
-
 def _accuracy(evidence: Evidence) -> Finding | None:
     row = evidence.one("accuracy_score")
     if row is None:
@@ -350,7 +348,7 @@ def _accuracy(evidence: Evidence) -> Finding | None:
     weight = evidence.evaluation.sample_weight
     common = np.bincount(evidence.evaluation.truth[:, 0].astype(np.intp), weights=weight)
     naive = percent(float(common.max() / common.sum()))
-    if evidence.measured and evidence.all_or_none(row):
+    if evidence.measured and row.value in (0.0, 1.0):
         kind, other = ("right", "wrong") if row.value else ("wrong", "right")
         text = (
             f"It is {kind} in all of {counted(row.samples, 'sample')}; still, it may be {other} in "

@@ -156,10 +156,6 @@ class Evidence:
         low, gap, high = combined(one, two)
         return Bounds(gap, low, high)
 
-    def all_or_none(self, row: Row) -> bool:
-        """Return whether a share is 0 or 1."""
-        return row.value in (0.0, 1.0)
-
 
 def normal_limit(confidence: float, looked_at: int = 1) -> float:
     """Return the two-sided normal quantile for several comparisons at once (Bonferroni)."""

@@ -84,14 +84,21 @@ def group_findings(evidence: Evidence) -> list[Finding]:
             small += [r for r in rows if r.high - r.low > WIDE and r.place not in said]
     findings = named + _no_difference(evidence, level)
     if small and evidence.measured and len({row.place for row in groups}) > 1:
-        findings.append(_too_small(list({row.place: row for row in small}.values())))
+        once = list({row.place: row for row in small}.values())
+        names = [f"{row.group} ({counted(row.samples, 'sample')})" for row in once]
+        text = f"Too few samples to say how it does for {listed(names)}."
+        statement = Statement("unsure", text, unique_rows(once))
+        findings.append(Finding("small", FindingState.UNSURE, statement))
     return findings
 
 
 def _questions(evidence: Evidence) -> list[_Question]:
     """Return what to compare: calibration and accuracy, or coverage and size of errors."""
     result = []
-    for row in _calibration_rows(evidence):
+    # Probabilities are judged by those of the second class, if there are two.
+    two = len(getattr(evidence.evaluation.prediction, "classes", ())) == 2
+    positive = evidence.overall("positive_calibration_error") if two else []
+    for row in positive or evidence.overall("expected_calibration_error"):
         of_class = row.metric == "positive_calibration_error"
         subject, they = (PROBABILITIES, "they are") if of_class else (CONFIDENCE, "it is")
         result.append(
@@ -111,11 +118,10 @@ def _questions(evidence: Evidence) -> list[_Question]:
                 share_with_interval, percent, share=True,
             )
         )  # fmt: skip
-    for row in _widest(evidence):
-        result.append(_coverage_question(evidence, row, row.promised))
-    for row in evidence.overall("set_coverage"):
-        promised = float(evidence.evaluation.prediction.coverage)
-        result.append(_coverage_question(evidence, row, promised))
+    covered = sorted(evidence.overall("interval_coverage"), key=lambda row: row.promised)
+    widest = {row.target: row for row in covered}.values()
+    for row in (*widest, *evidence.overall("set_coverage")):
+        result.append(_coverage_question(evidence, row))
     for row in evidence.overall("mean_absolute_error"):
         result.append(
             _Question(
@@ -128,36 +134,22 @@ def _questions(evidence: Evidence) -> list[_Question]:
     return result
 
 
-def _calibration_rows(evidence: Evidence) -> list[Row]:
-    """Return the row that judges probabilities: with two classes that of the second."""
-    if len(getattr(evidence.evaluation.prediction, "classes", ())) == 2:
-        result = evidence.overall("positive_calibration_error")
-        if result:
-            return result
-    return evidence.overall("expected_calibration_error")
-
-
-def _widest(evidence: Evidence) -> list[Row]:
-    """Return for each target the row of the widest intervals."""
-    rows = sorted(evidence.overall("interval_coverage"), key=lambda row: row.promised)
-    return list({row.target: row for row in rows}.values())
-
-
 def _of_target(evidence: Evidence, row: Row) -> str:
     several = len(getattr(evidence.evaluation.prediction, "targets", [""])) > 1
     return f" in {row.target}" if several else ""
 
 
-def _coverage_question(evidence: Evidence, row: Row, promised: float) -> _Question:
-    what = (
-        f"Its {nominal(promised)} sets of classes"
-        if row.metric == "set_coverage"
-        else f"Its {nominal(promised)} intervals{_of_target(evidence, row)}"
-    )
+def _coverage_question(evidence: Evidence, row: Row) -> _Question:
+    if row.metric == "set_coverage":
+        promised = float(evidence.evaluation.prediction.coverage)
+        what = f"{nominal(promised)} sets of classes"
+    else:
+        promised = row.promised
+        what = f"{nominal(promised)} intervals{_of_target(evidence, row)}"
     return _Question(
         "coverage", row, lambda share: abs(share - promised),
         lambda one, _: coverage_state(one, promised) in (FindingState.NARROW, FindingState.WIDE),
-        (f"{what} do not hold what they promise for", "they hold the truth in"),
+        (f"Its {what} do not hold what they promise for", "they hold the truth in"),
         share_with_interval, percent, share=True,
     )  # fmt: skip
 
@@ -252,9 +244,16 @@ def _no_difference(
     """Return one sentence on what may be the same for all groups."""
     if not level:
         return []
+    what = "sets" if hasattr(evidence.evaluation.prediction, "membership") else "intervals"
+    words = {
+        "calibration": "how far its probabilities are off",
+        "accuracy": "how often it is right",
+        "coverage": f"how often its {what} hold the truth",
+        "errors": "the size of its errors",
+    }
     by_name: dict[str, dict[str, None]] = {}
     for question, name, _ in level:
-        by_name.setdefault(name, {})[_things(evidence)[question.topic]] = None
+        by_name.setdefault(name, {})[words[question.topic]] = None
     by_things: dict[tuple[str, ...], list[str]] = {}
     for name, things in by_name.items():
         by_things.setdefault(tuple(things), []).append(name)
@@ -267,25 +266,9 @@ def _no_difference(
     return [Finding("groups", FindingState.NONE, Statement("info", text, used))]
 
 
-def _things(evidence: Evidence) -> dict[str, str]:
-    what = "sets" if hasattr(evidence.evaluation.prediction, "membership") else "intervals"
-    return {
-        "calibration": "how far its probabilities are off",
-        "accuracy": "how often it is right",
-        "coverage": f"how often its {what} hold the truth",
-        "errors": "the size of its errors",
-    }
-
-
 def _of_attributes(evidence: Evidence, names: Sequence[str]) -> str:
     """Return words for the true classes, and for the groups of the user."""
     others = [name for name in names if name != evidence.evaluation.true_class]
     parts = ["the true classes"] if len(others) < len(names) else []
     parts += [f"the groups of {listed(others)}"] if others else []
     return " or ".join(parts)
-
-
-def _too_small(rows: Sequence[Row]) -> Finding:
-    names = [f"{row.group} ({counted(row.samples, 'sample')})" for row in rows]
-    text = f"Too few samples to say how it does for {listed(names)}."
-    return Finding("small", FindingState.UNSURE, Statement("unsure", text, unique_rows(rows)))

@@ -259,16 +259,23 @@ def _quantiles_of(
         return FindingState.UNMEASURED
     if not evidence.enough(rows[0]):
         return FindingState.UNSURE
-    off = _off(evidence, rows, targets)
-    sides = {(state, float(np.sign(level - 0.5))) for level, state in off.items()}
+    judged = [
+        (quantile_state(evidence.bounds(row, targets * len(rows)), row.promised), row.promised)
+        for row in rows
+    ]
+    sides = {
+        (state, float(np.sign(level - 0.5)))
+        for state, level in judged
+        if state in (FindingState.LOW, FindingState.HIGH)
+    }
     states = {state for state, _ in sides}
     lopsided = {side for _, side in sides} in ({-1.0}, {1.0})
     bad = LEVELS.get(intervals) == "bad"
     if len(states) == 1 and not (lopsided and bad):
         return states.pop()
-    if bad or (intervals and not off):
+    if bad or (intervals and not sides):
         return intervals
-    if off:
+    if sides:
         shapes = {
             FindingState.NARROW: {(FindingState.HIGH, -1.0), (FindingState.LOW, 1.0)},
             FindingState.WIDE: {(FindingState.LOW, -1.0), (FindingState.HIGH, 1.0)},
@@ -281,19 +288,6 @@ def _quantiles_of(
         for s in (FindingState.UNSURE, FindingState.NEARLY, FindingState.RIGHT)
         if s in result | {FindingState.RIGHT}
     )
-
-
-def _off(evidence: Evidence, rows: list[Row], targets: int) -> dict[float, FindingState]:
-    """Return the levels whose quantile is significantly too low or too high."""
-    states = {
-        row.promised: quantile_state(evidence.bounds(row, targets * len(rows)), row.promised)
-        for row in rows
-    }
-    return {
-        level: state
-        for level, state in states.items()
-        if state in (FindingState.LOW, FindingState.HIGH)
-    }
 
 
 _MOST_COVERAGES = 3

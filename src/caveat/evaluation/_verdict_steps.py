@@ -9,7 +9,6 @@ from ..predictions import Categorical, Gaussian, GaussianLogits
 from ..predictions.quantiles import central_coverages
 from ..resampling.planning import rounded_up, samples_factor
 from ..results.judgments import FindingState
-from ..results.rows import Row
 from ..results.words import MOST_NAMES, joined, lowered, more_in_all
 from ._verdict_evidence import (
     LEAST_SAMPLES,
@@ -87,18 +86,13 @@ def _first(evidence: Evidence, findings: list[Finding]) -> str:
 
 def _repair(evidence: Evidence, finding: Finding) -> str:
     """Return what repairs a finding: a technique that takes these predictions, and can."""
-    if finding.topic == "calibration":
-        how = (
-            "TemperatureScaling is the simplest way"
-            if finding.state in _TEMPERATURE
-            else "PlattScaling, or VennAbers with many samples"
-        )
+    if finding.topic in ("calibration", "classes"):
+        how = "PlattScaling, or VennAbers with many samples"
+        if finding.topic == "classes":
+            how = "StructuredMatrixScaling treats every class"
+        elif finding.state in _TEMPERATURE:
+            how = "TemperatureScaling is the simplest way"
         return f"Recalibrate the probabilities on held-out samples: {_CHOOSES} ({how})"
-    if finding.topic == "classes":
-        return (
-            f"Recalibrate the probabilities on held-out samples: {_CHOOSES} "
-            "(StructuredMatrixScaling treats every class)"
-        )
     if finding.topic == "sets":
         return "Make the sets anew from held-out samples (ConformalSets)"
     if finding.topic == "coverage" and isinstance(evidence.evaluation.prediction, Gaussian):
@@ -233,13 +227,9 @@ def _small_groups(evidence: Evidence, findings: list[Finding]) -> Iterator[str]:
         return
     said = []
     for row in rows[:MOST_NAMES]:
-        needed = _least(evidence, _for_width(row), row.samples)
+        # Until the interval of a share is narrow enough to say something.
+        factor = max(1.0, (row.high - row.low) / WIDE) ** 2
+        needed = _least(evidence, factor * row.samples, row.samples)
         said.append(_more(evidence, needed, row.samples, f"of {row.group}"))
     others = f", and so on for {len(rows) - MOST_NAMES} others" if len(rows) > MOST_NAMES else ""
     yield f"Label {joined(said)}{others}, and until then do not rely on it there."
-
-
-def _for_width(row: Row) -> float:
-    """Return how many samples make the interval of a share narrow enough to say something."""
-    width = row.high - row.low
-    return row.samples * (width / WIDE) ** 2 if width > WIDE else row.samples

@@ -194,7 +194,7 @@ def evaluate(
     resamples: int = 1000,
     random_state: RandomState = None,
 ) -> Evaluation:
-    r"""Compute every metric that applies to the prediction, with confidence intervals.
+    """Compute every metric that applies to the prediction, with confidence intervals.
 
     Parameters
     ----------
@@ -204,37 +204,12 @@ def evaluate(
         levels, intervals by coverage and width; for the metrics of a Gaussian convert them with
         ``quantiles.to_gaussian(0.9545)`` or ``interval.to_gaussian()``. Or a `caveat.Summary`,
         which has its true values.
-    y : array of shape (samples,) or (samples, targets), optional
-        True labels or values. Of several targets some values may be missing (NaN): such a sample
-        is left out of the metrics of that target only.
-    groups : array, Series, dict of arrays or frame, optional
-        Attributes of the samples. Each value gets rows of its own, with gap and ratio. If there are
-        classes, an attribute named "class" is renamed to "class (group)".
-    sample_weight : array of shape (samples,), optional
-        Weights of the samples; only their ratios matter. Metrics that depend on the number of
-        samples use the effective number :math:`(\sum w)^2 / \sum w^2`.
     ids : array of shape (samples,), optional
         Names of the samples, for reports; by default their numbers.
-    cluster : array of shape (samples,), optional
-        The cluster of each sample, such as its patient: intervals resample whole clusters.
-    metrics : list of str, optional
-        Names or aliases from ``caveat.metrics.METRICS``; by default all that apply.
-    classes : sequence of labels, optional
-        The classes of an array; by default its columns' names, or the labels of ``y`` in order.
     component : {"total", "aleatoric", "epistemic"}, default="total"
         The part of the uncertainty that is judged. For numbers, every metric then has the variance
         of that part; for classes, the metrics of ranking have its values, and the probabilities
         stay.
-    confidence : float, default=0.95
-        The confidence level of the intervals.
-    resamples : int, default=1000
-        The number of bootstrap resamples; 0 gives no intervals.
-    random_state : int or Generator, optional
-        Seed of the resamples.
-
-    Returns
-    -------
-    Evaluation
 
     Examples
     --------
@@ -263,7 +238,7 @@ def evaluate(
     run = EvaluationContext(
         relative_weights(sample_weight, len(prediction)), plan, confidence, cluster
     )
-    return run_evaluation(run, prediction, y, groups, ids, metrics, random_state, component)
+    return run_evaluation(run, prediction, y, groups, ids, metrics, component)
 
 
 def check_summaries(values: Sequence[Any], kind: type, given: Mapping[str, Any]) -> None:
@@ -293,19 +268,21 @@ def run_evaluation(
     groups: Any,
     ids: Any,
     metrics: Sequence[str] | None,
-    random_state: RandomState,
     component: str = "total",
 ) -> Evaluation:
     """Evaluate one prediction; the run keeps the answers with their replicates."""
-    asked, blocks = questions(prediction, y, metrics, random_state, component)
+    asked, blocks = questions(prediction, y, metrics, component)
     samples = len(blocks[0].truth)
     rows = [
         run.row(question, answer, samples, scale=question.metric.locality)
         for question, answer in zip(asked, run.ask(asked, None), strict=True)
     ]
-    known = _attributes(prediction, blocks[0], groups)
+    known = named_groups(prediction, groups, samples)
+    has_classes = hasattr(prediction, "classes")
+    if has_classes:
+        known = [class_attribute(prediction, blocks[0].truth), *known]
     for attribute in known:
-        of_class = hasattr(prediction, "classes") and attribute is known[0]
+        of_class = has_classes and attribute is known[0]
         rows += _by_group(run, within(asked, of_class), attribute)
     return Evaluation(
         rows=tuple(rows),
@@ -340,14 +317,6 @@ def plan_for(
     if resamples == 0 or samples < 2:
         return None
     return make_plan(samples, resamples=int(resamples), cluster=cluster, random_state=random_state)
-
-
-def _attributes(prediction: Any, block: Block, groups: Any) -> list[Attribute]:
-    """Return the true class, if there are classes, and the groups of the user."""
-    given = named_groups(prediction, groups, len(block.truth))
-    if not hasattr(prediction, "classes"):
-        return given
-    return [class_attribute(prediction, block.truth), *given]
 
 
 def class_attribute(prediction: Any, codes: np.ndarray) -> Attribute:

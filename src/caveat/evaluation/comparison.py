@@ -186,20 +186,8 @@ def compare(
     predictions : dict of str to prediction, or to array of probabilities
         At least two, of the same samples in the same order. Or summaries of different samples,
         which have their true values; see `caveat.summaries.compare_summaries`.
-    y : array of shape (samples,) or (samples, targets), optional
-        As in `evaluate`, like all that follow.
-    groups, sample_weight, cluster : arrays of shape (samples,), optional
-    metrics : list of str, optional
-    classes : sequence of labels, optional
     component : {"total", "aleatoric", "epistemic"}, default="total"
         To compare the parts of one prediction, pass ``prediction.component(name)`` of each.
-    confidence : float, default=0.95
-    resamples : int, default=1000
-    random_state : int or Generator, optional
-
-    Returns
-    -------
-    Comparison
 
     Examples
     --------
@@ -232,7 +220,6 @@ def compare(
         str(name): as_prediction(prediction, y, classes) for name, prediction in predictions.items()
     }
     first = next(iter(predictions.values()))
-    # One seed for all: the same resamples, and the same draws where logits are sampled.
     seed = int(generator(random_state).integers(2**63))
     plan = plan_for(first, resamples, cluster, seed)
     weight = relative_weights(sample_weight, len(first))
@@ -244,10 +231,8 @@ def compare(
                 f"{len(first)}; all must predict the same samples"
             )
         run = EvaluationContext(weight, plan, confidence, cluster, answers={})
-        evaluations[str(name)] = run_evaluation(
-            run, prediction, y, groups, None, metrics, seed, component
-        )
-        answers[str(name)] = run.answers or {}
+        evaluations[name] = run_evaluation(run, prediction, y, groups, None, metrics, component)
+        answers[name] = run.answers or {}
     return compared(evaluations, answers, confidence)
 
 

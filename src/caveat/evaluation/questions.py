@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from .._blocks import highest
-from .._random import RandomState
 from .._validation import FloatArray, check_choice
 from ..exceptions import OptionError, UnsupportedPredictionError
 from ..metrics import METRICS, Metric
@@ -168,7 +167,6 @@ def questions(
     prediction: Any,
     y: Any,
     metrics: Sequence[str] | None,
-    random_state: RandomState,
     component: str = "total",
 ) -> tuple[list[Question], list[Block]]:
     """Return the questions that apply to a prediction, and a block for each target."""

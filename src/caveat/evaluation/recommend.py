@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._validation import check_choice
 from ..exceptions import CaveatError, OptionError
 from ..metrics import METRICS
 from ..predictions import Gaussian, Interval, Quantiles
@@ -105,15 +106,17 @@ def recommend(
                 with suppress(CaveatError):
                     return recommend(comparison, other, **options)
             raise
-    if not isinstance(expression, str) or expression not in _EXPRESSIONS:
-        raise OptionError(f"expression must be one of {list(_EXPRESSIONS)}; got {expression!r}")
-    if not isinstance(scale, str) or scale not in _SCALES:
-        raise OptionError(f"scale must be one of {list(_SCALES)}; got {scale!r}")
+    check_choice(expression, "expression", _EXPRESSIONS)
+    check_choice(scale, "scale", _SCALES)
     excluded = _excluded(comparison, minimum)
     names = [name for name in comparison.techniques if name not in excluded]
     primary, one_class = _primary(comparison, expression, scale, prioritize)
     if not names:
-        return _nobody(expression, primary, excluded)
+        why = "; ".join(f"{name} has {reason}" for name, reason in excluded.items())
+        primary = primary or METRICS.serving(expression, "skill")[0]
+        supporting = METRICS.serving(expression, "supporting")
+        verdict = f"No technique meets the minimum: {why}."
+        return Recommendation(None, (), primary, supporting, {}, excluded, (), verdict)
     target = None if _labels(comparison) else prioritize
     reliable: Answers = {}
     if primary:
@@ -168,15 +171,6 @@ def _excluded(comparison: "Comparison", minimum: Mapping[str, float]) -> dict[st
                         name, f"{key.metric} {number(answer.value)}, {side} {bound:g}"
                     )
     return result
-
-
-def _nobody(expression: str, primary: str, excluded: dict[str, str]) -> Recommendation:
-    verdict = "No technique meets the minimum: " + "; ".join(
-        f"{name} has {why}" for name, why in excluded.items()
-    )
-    primary = primary or METRICS.serving(expression, "skill")[0]
-    supporting = METRICS.serving(expression, "supporting")
-    return Recommendation(None, (), primary, supporting, {}, excluded, (), f"{verdict}.")
 
 
 def _labels(comparison: "Comparison") -> list[str]:

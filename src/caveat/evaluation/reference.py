@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .._random import RandomState, generator
-from .._validation import FloatArray, check_fraction, check_integer
+from .._validation import check_fraction, check_integer
 from ..exceptions import UnsupportedPredictionError
 from ..predictions import Categorical, Container, Gaussian, Quantiles
 from ..predictions.given import as_prediction
@@ -73,7 +73,6 @@ def reference_values(
     metrics : list of str, optional
         By default all that apply and depend on the truth.
     draws : int, default=200
-    confidence : float, default=0.95
     random_state : int, Generator or None, optional
 
     Returns
@@ -105,12 +104,12 @@ def reference_values(
     rng = generator(random_state)
     drawn: dict[tuple[str, str, str], list[float]] = {}
     for _ in range(draws):
-        asked, _blocks = questions(prediction, _draw(prediction, rng), metrics, rng)
+        asked, _blocks = questions(prediction, _draw(prediction, rng), metrics)
         for question in asked:
             drawn.setdefault(_key(question), []).append(question.answer())
     observed: dict[tuple[str, str, str], float] = {}
     if y is not None:
-        observed = {_key(q): q.answer() for q in questions(prediction, y, metrics, rng)[0]}
+        observed = {_key(q): q.answer() for q in questions(prediction, y, metrics)[0]}
     tail = (1 - confidence) / 2
     rows = []
     for key, values in drawn.items():
@@ -130,7 +129,11 @@ def _key(question: Question) -> tuple[str, str, str]:
 
 def _draw(prediction: Any, rng: np.random.Generator) -> np.ndarray:
     if isinstance(prediction, Gaussian):
-        return _of_gaussian(prediction, rng)
+        # From the mixture of the members.
+        members, samples = prediction.mean.shape[:2]
+        chosen = rng.integers(members, size=samples), np.arange(samples)
+        mean, variance = prediction.mean[chosen], prediction.variance[chosen]
+        return np.asarray(mean + np.sqrt(variance) * rng.standard_normal(mean.shape))
     if isinstance(prediction, Categorical):
         below = prediction.mean.cumsum(axis=1)
         codes = (rng.random((len(below), 1)) * below[:, -1:] >= below).sum(axis=1)
@@ -143,11 +146,3 @@ def _draw(prediction: Any, rng: np.random.Generator) -> np.ndarray:
     raise UnsupportedPredictionError(
         f"truths are drawn from a Gaussian or a Categorical; got a {type(prediction).__name__}"
     )
-
-
-def _of_gaussian(prediction: Gaussian, rng: np.random.Generator) -> FloatArray:
-    """Draw from the mixture of the members."""
-    members, samples = prediction.mean.shape[:2]
-    chosen = rng.integers(members, size=samples), np.arange(samples)
-    mean, variance = prediction.mean[chosen], prediction.variance[chosen]
-    return np.asarray(mean + np.sqrt(variance) * rng.standard_normal(mean.shape))

@@ -11,8 +11,8 @@ from sklearn.exceptions import NotFittedError
 from .._arrays import to_numpy
 from .._constructors import declared
 from .._random import RandomState, generator
-from .._validation import FloatArray, as_weights, check_fraction
-from ..exceptions import InvalidValueError, OptionError, ShapeError
+from .._validation import FloatArray, as_weights, check_choice, check_flags, check_fraction
+from ..exceptions import InvalidValueError, ShapeError
 from ..predictions import Container
 from ..predictions.given import as_prediction
 from ..resampling.planning import rounded_up
@@ -258,19 +258,11 @@ class TriagePolicy(BaseEstimator):
         loss : array of shape (samples,), optional
             The loss, from 0 to 1, of accepting each calibration sample, instead of whether its
             prediction is wrong; true and false stand for 1 and 0.
-
-        Returns
-        -------
-        self
         """
         check_fraction(self.risk, "risk")
         confidence = check_fraction(self.confidence, "confidence")
-        if not isinstance(self.simultaneous, bool | np.bool_):
-            raise OptionError(f"simultaneous must be True or False; got {self.simultaneous!r}")
-        if self.promise not in PROMISES:
-            raise OptionError(
-                f'promise must be "{HIGH_PROBABILITY}" or "{MEAN}"; got {self.promise!r}'
-            )
+        check_flags(simultaneous=self.simultaneous)
+        check_choice(self.promise, "promise", tuple(PROMISES))
         prediction = as_prediction(prediction, y, classes)
         check_type(prediction)
         self.tolerance_ = check_tolerance(self.tolerance, prediction)
@@ -334,17 +326,17 @@ class TriagePolicy(BaseEstimator):
             The name of each sample.
         groups : array, Series, dict of arrays or frame, optional
             Needed if and only if ``fit`` was given groups, with values that ``fit`` saw.
-
-        Returns
-        -------
-        Triage
         """
         if not hasattr(self, "signature_"):
             raise NotFittedError(
                 "this TriagePolicy is not fitted yet; call fit(prediction, y) with calibration "
                 "samples first"
             )
-        prediction = as_prediction(prediction, classes=self._classes(prediction))
+        # The classes of an array are those of fit.
+        known = isinstance(prediction, Container)
+        prediction = as_prediction(
+            prediction, classes=None if known else self.signature_.get("classes")
+        )
         check_type(prediction)
         check_signature(self.signature_, signature(prediction))
         names = None if ids is None else to_numpy(ids, "ids").array
@@ -393,12 +385,6 @@ class TriagePolicy(BaseEstimator):
             own = self.groups_[name].threshold_
             prices.append(_price(name, total[rows], own, self.threshold_))
         return limit, tuple(prices)
-
-    def _classes(self, prediction: Any) -> Any:
-        """Return the classes of an array, which are those of ``fit``."""
-        if isinstance(prediction, Container):
-            return None
-        return self.signature_.get("classes")
 
     def _score(self, prediction: Any) -> Scored:
         return score(prediction, self.decomposition, self.tolerance_, self.draws, self.draw_seed_)

@@ -51,13 +51,10 @@ class Verdict:
     def __len__(self) -> int:
         return len(self.statements)
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         summary, *others = self.statements
         then = [f"Next: {self.next_step}"] if self.next_step else []
         return "\n".join([summary.text, *(f"{_MARKS[s.level]} {s.text}" for s in others), *then])
-
-    def __repr__(self) -> str:
-        return str(self)
 
     def _repr_html_(self) -> str:
         summary, *others = self.statements

@@ -70,7 +70,7 @@ def ask(
 ) -> Asked:
     """Return every quantity of a prediction with its replicates under a plan."""
     chosen = METRICS.shown("shift") if metrics is None else metrics
-    asked, blocks = questions(prediction, y, chosen, seed, component)
+    asked, blocks = questions(prediction, y, chosen, component)
     answers = EvaluationContext(None, plan, 0.95).ask(asked, None)
     result = [_answered(*pair) for pair in zip(asked, answers, strict=True)]
     targets = [block.target for block in blocks]

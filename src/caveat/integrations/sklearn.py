@@ -207,7 +207,7 @@ def _value(
     else:
         prediction = member_predictions(estimator, X)
     try:
-        asked, _ = questions(prediction, y, [metric.name], None)
+        asked, _ = questions(prediction, y, [metric.name])
     except OptionError:
         raise UnsupportedPredictionError(
             f"{metric.name} is not defined for what {name} predicts: {_described(prediction)}"

@@ -35,14 +35,14 @@ class Scorer:
         cluster: NDArray[Any] | None,
         seed: int,
     ) -> None:
-        self.y, self.seed = y, seed
+        self.y = y
         plan = plan_for(prediction, RESAMPLES, cluster, seed)
         relative = relative_weights(weight, len(prediction))
         self.context = EvaluationContext(relative, plan, CONFIDENCE, cluster)
 
     def measured(self, prediction: Any, names: Sequence[str]) -> dict[str, list[Answer]]:
         """Return the answers by metric, one for each target."""
-        asked, _ = questions(prediction, self.y, list(names), self.seed)
+        asked, _ = questions(prediction, self.y, list(names))
         result: dict[str, list[Answer]] = {name: [] for name in names}
         for question, answer in zip(asked, self.context.ask(asked, None), strict=True):
             result[question.metric.name].append(answer)

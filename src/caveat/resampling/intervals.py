@@ -12,7 +12,7 @@ from ..exceptions import ShapeError
 from ..metrics.entry import Metric
 from .inversion import invert
 from .replication import Replicates
-from .spread import Spread, score, share_limits
+from .spread import score, share_limits
 
 __all__ = ["ConfidenceInterval", "confidence_interval", "interval_of"]
 
@@ -123,12 +123,6 @@ def confidence_interval(
     return ConfidenceInterval(low, high, "test inversion", estimate)
 
 
-def _score(share: Spread, hit: float, level: float) -> ConfidenceInterval:
-    """Return Wilson's interval of a share."""
-    low, high = share_limits(share, level)
-    return ConfidenceInterval(float(low[0]) * hit, float(high[0]) * hit, "score")
-
-
 def _with_unseen(
     value: float, replicates: Replicates, level: float, range: tuple[float, float]
 ) -> ConfidenceInterval:
@@ -218,28 +212,29 @@ def interval_of(
     (-2.0, 2.0, 'bias-corrected percentile')
     """
     level = check_fraction(confidence, "confidence")
-    if isinstance(replicates, Replicates):
-        values, center = replicates.values, replicates.center
-    else:
-        values, center = np.asarray(replicates, dtype=np.float64), float(value)
+    if not isinstance(replicates, Replicates):
+        replicates = Replicates(np.asarray(replicates, dtype=np.float64), float(value))
+    values, center = replicates.values, replicates.center
     if values.ndim != 1 or not len(values):
         raise ShapeError(
             f"replicates must be one value for each resample; got shape {values.shape}"
         )
-    if isinstance(replicates, Replicates) and replicates.share is not None and np.isfinite(value):
-        return _score(replicates.share, replicates.hit, level)
+    if replicates.share is not None and np.isfinite(value):
+        low, high = share_limits(replicates.share, level)
+        hit = replicates.hit
+        return ConfidenceInterval(float(low[0]) * hit, float(high[0]) * hit, "score")
     defined = ~np.isnan(values)
     if not (np.isfinite(value) and np.isfinite(center) and _enough(defined)):
         return _UNDEFINED
-    if isinstance(replicates, Replicates) and replicates.half:
+    if replicates.half:
         return _from_halves(value, replicates, defined, level, range)
-    if isinstance(replicates, Replicates) and replicates.error > 0:
+    if replicates.error > 0:
         low, high = np.clip(_student(value, replicates, defined, level), *range)
         return ConfidenceInterval(float(low), float(high), "bootstrap-t")
     ordered = np.sort(values[defined])
-    ends = _quantiles(ordered, _levels(ordered, center, level, replicates))
+    ends = _quantiles(ordered, _levels(ordered, level, replicates))
     ends = np.array([min(ends[0] - center, 0.0), max(ends[1] - center, 0.0)])
-    if isinstance(replicates, Replicates) and 0 < replicates.units < _FEW_UNITS:
+    if 0 < replicates.units < _FEW_UNITS:
         with np.errstate(invalid="ignore", over="ignore"):  # some may be infinite
             least = _expanded(level, replicates) * float(np.nan_to_num(ordered.std()))
         ends = np.array([min(ends[0], -least), max(ends[1], least)])
@@ -341,11 +336,11 @@ def _enough(defined: np.ndarray) -> bool:
     return bool(defined.mean() >= LEAST_DEFINED)
 
 
-def _levels(ordered: FloatArray, center: float, level: float, replicates: Any) -> FloatArray:
+def _levels(ordered: FloatArray, level: float, replicates: Replicates) -> FloatArray:
     """Return the two shares of the replicates between which the interval lies."""
     from scipy.special import ndtr, ndtri
 
-    number = len(ordered)
+    number, center = len(ordered), replicates.center
     # Values that are mathematically equal may differ by rounding.
     close = 1e-12 * max(abs(center), float(np.abs(ordered[[0, -1]]).max()))
     close = close if np.isfinite(close) else 0.0
@@ -355,17 +350,17 @@ def _levels(ordered: FloatArray, center: float, level: float, replicates: Any) -
     return np.asarray(ndtr(2 * ndtri(share) + spread))
 
 
-def _expanded(level: float, replicates: Any) -> float:
+def _expanded(level: float, replicates: Replicates) -> float:
     """Return the normal quantile of a level, widened for the number of units."""
     from scipy.special import stdtrit
 
-    if not isinstance(replicates, Replicates) or replicates.units == 0:
+    if replicates.units == 0:
         return score(level)
     freedom = max(1, replicates.units - replicates.strata)
     return float(np.sqrt(1 + replicates.strata / freedom) * stdtrit(freedom, (1 + level) / 2))
 
 
-def widened(deviations: FloatArray, level: float, replicates: Any) -> FloatArray:
+def widened(deviations: FloatArray, level: float, replicates: Replicates) -> FloatArray:
     """Return deviations of resamples, widened as Student's t is for this number of units."""
     normal = score(level)
     # A confidence near 0 has a normal quantile near 0, which cannot divide.

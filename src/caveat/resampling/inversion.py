@@ -36,7 +36,11 @@ def invert(
         direction = direction / size
         share_below = _test(direction, deviations, norm, observed)
         low = _crossing(share_below, 1 - tail, observed)
-        high = _high_end(share_below, tail, observed)
+        # The length that is rejected as too long, relative to noise alone: an error that is small
+        # even for noise would reject every length, including 0, and leave an empty interval.
+        # Dividing by the probability under noise alone can only widen the interval.
+        at_zero = share_below(0.0)
+        high = _crossing(share_below, tail * at_zero, observed) if at_zero > 0 else observed
         lows.append(float(norm(low * direction)))
         highs.append(float(norm(high * direction)))
         if i == 0:
@@ -54,16 +58,6 @@ def _test(
         return float(np.mean(values < observed) + np.mean(values == observed) / 2)
 
     return share_below
-
-
-def _high_end(share_below: Callable[[float], float], tail: float, start: float) -> float:
-    """Return the length that is rejected as too long, relative to noise alone.
-
-    An error that is small even for noise would reject every length, including 0, and leave an empty
-    interval. Dividing by the probability under noise alone can only widen the interval.
-    """
-    at_zero = share_below(0.0)
-    return _crossing(share_below, tail * at_zero, start) if at_zero > 0 else start
 
 
 def _crossing(share_below: Callable[[float], float], share: float, start: float) -> float:
@@ -95,16 +89,13 @@ def _directions(gaps: FloatArray, deviations: FloatArray) -> Iterator[FloatArray
     limit = float(np.quantile(((deviations[:, noisy] / noise[noisy]) ** 2).sum(1), _COMPATIBLE))
     sparse = [np.where(ratio >= min(least, ratio.max()), gaps, 0.0) for least in _SMALL_GAPS]
     dense = [np.sign(gaps) * noise, noise, _largest_mode(deviations)]
-    for direction in (*sparse, *dense, _leveled(gaps, noise)):
-        if direction.any() and _distance(direction[noisy], *known) <= limit:
-            yield direction
-
-
-def _leveled(gaps: FloatArray, noise: FloatArray) -> FloatArray:
-    """Return the gaps with all that may be the largest made equal: a maximum's worst case."""
+    # All gaps that may be the largest made equal: a maximum's worst case.
     size = np.abs(gaps)
     near = size + 2 * noise >= size.max()
-    return np.where(near, np.sign(gaps) * size[near].mean(), gaps)
+    leveled = np.where(near, np.sign(gaps) * size[near].mean(), gaps)
+    for direction in (*sparse, *dense, leveled):
+        if direction.any() and _distance(direction[noisy], *known) <= limit:
+            yield direction
 
 
 def _largest_mode(deviations: FloatArray) -> FloatArray:

@@ -94,8 +94,8 @@ def pair_of(
     if np.isnan([one.low, other.low]).any():
         return ConfidenceInterval(float("nan"), float("nan"), "undefined")
     ends = [
-        np.array([interval.low, _center(interval, value), interval.high])
-        for interval, value in zip((one, other), values, strict=True)
+        np.array([i.low, np.clip(v if i.estimate is None else i.estimate, i.low, i.high), i.high])
+        for i, v in zip((one, other), values, strict=True)
     ]
     biased = one.estimate is not None or other.estimate is not None
     if kind == "ratio":
@@ -122,11 +122,6 @@ def widening(confidence: float, among: int) -> float:
     # The normal quantile of a confidence near 0 is 0, which cannot divide.
     limit = min(float(ndtri((1 - confidence) / 2)), -np.finfo(np.float64).tiny)
     return float(ndtri((1 - confidence) / (2 * max(among, 1)))) / limit
-
-
-def _center(interval: ConfidenceInterval, value: float) -> float:
-    center = value if interval.estimate is None else interval.estimate
-    return min(max(center, interval.low), interval.high)
 
 
 def combined(

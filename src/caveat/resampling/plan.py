@@ -117,10 +117,16 @@ def make_plan(
     resamples = check_integer(resamples, "resamples", most=MOST)
     rng = generator(random_state)
     element = np.arange(samples) if cluster is None else _codes(cluster, "cluster", samples)
-    elements = int(element.max()) + 1
-    stratum = np.zeros(elements, dtype=np.intp)
+    stratum = np.zeros(int(element.max()) + 1, dtype=np.intp)
     if strata is not None:
-        stratum = _stratum_of(element, _codes(strata, "strata", samples))
+        codes = _codes(strata, "strata", samples)
+        stratum[element] = codes
+        mixed = stratum[element] != codes
+        if mixed.any():
+            raise InvalidValueError(
+                f"strata of sample {int(np.argmax(mixed))} differs from that of other samples of "
+                "its cluster; a cluster is drawn as a whole and must lie in one stratum"
+            )
     unit_of, sizes = _units(stratum, rng)
     counts = np.empty((resamples, sum(sizes)), dtype=np.uint16)
     start = 0
@@ -137,19 +143,6 @@ MOST = 10**9
 def _codes(labels: Any, name: str, samples: int) -> NDArray[np.intp]:
     """Number the distinct values of a column; a missing one is an error."""
     return np.unique(as_column(labels, name, samples), return_inverse=True)[1].reshape(-1)
-
-
-def _stratum_of(element: NDArray[np.intp], strata: NDArray[np.intp]) -> NDArray[np.intp]:
-    """Return the stratum of each element; all rows of a cluster must be in one."""
-    stratum = np.empty(int(element.max()) + 1, dtype=np.intp)
-    stratum[element] = strata
-    mixed = stratum[element] != strata
-    if mixed.any():
-        raise InvalidValueError(
-            f"strata of sample {int(np.argmax(mixed))} differs from that of other samples of its "
-            "cluster; a cluster is drawn as a whole and must lie in one stratum"
-        )
-    return stratum
 
 
 def _units(

@@ -98,31 +98,22 @@ class Replicates:
         return np.array(self.values, dtype=dtype, copy=copy)
 
     def __sub__(self, other: "Replicates") -> "Replicates":
-        _check_paired(self, other)
-        with np.errstate(invalid="ignore"):
-            values = self.values - other.values
-            center = float(np.float64(self.center) - other.center)
-        return _of_both(values, center, self, other)
+        return _paired(np.subtract, self, other)
 
     def __truediv__(self, other: "Replicates") -> "Replicates":
-        _check_paired(self, other)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            values = self.values / other.values
-            center = float(np.float64(self.center) / other.center)
-        return _of_both(values, center, self, other)
+        return _paired(np.divide, self, other)
 
 
-def _check_paired(first: Replicates, second: Replicates) -> None:
+def _paired(function: np.ufunc, first: Replicates, second: Replicates) -> Replicates:
+    """Return a function of two statistics in every resample."""
     if len(first) != len(second):
         raise ShapeError(
             f"replicates of {len(first)} and {len(second)} resamples are not paired; make both "
             "from one plan"
         )
-
-
-def _of_both(
-    values: FloatArray, center: float, first: Replicates, second: Replicates
-) -> Replicates:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        values = function(first.values, second.values)
+        center = float(function(first.center, second.center))
     units, strata = min(first.units, second.units), max(first.strata, second.strata)
     return Replicates(values, center, units, strata, half=max(first.half, second.half))
 

@@ -70,7 +70,7 @@ def evaluate_summary(
         weight = relative_weights(kept.weight, len(kept))
         run = EvaluationContext(weight, plan, confidence, kept.cluster, answers={})
         groups = dict(kept.groups) or None
-        made = run_evaluation(run, kept.prediction, kept.y, groups, None, chosen, seed)
+        made = run_evaluation(run, kept.prediction, kept.y, groups, None, chosen)
         return Evaluated(made, run.answers or {})
     run = EvaluationContext(None, None, confidence, answers={})
     counts = unit_draws(UNITS, resamples, seed) if resamples else None
@@ -106,7 +106,7 @@ class _FromStates:
     ) -> None:
         self.summary, self.counts, self.seed = summary, counts, seed
         self.prediction, self.y, self.weight = self._rows()
-        asked, self.blocks = questions(self.prediction, self.y, metrics, seed)
+        asked, self.blocks = questions(self.prediction, self.y, metrics)
         self.asked = [question for question in asked if self._has(question)]
         self.parts = self._parts()
 
@@ -247,7 +247,7 @@ class _FromTables(_FromStates):
             return []
         p, truth, weight = table_rows(part.table)
         names = [question.metric.name for question in asked]
-        mine, _ = questions(*self._prediction(p, truth), names, None)
+        mine, _ = questions(*self._prediction(p, truth), names)
         values = {key_of(question): question.answer(weight) for question in mine}
         states = {} if self.counts is None else self._states(part, names)
         result = []
@@ -265,7 +265,7 @@ class _FromTables(_FromStates):
         p, truth, weight = coarse_rows(part.table)
         dealt = self._rng.multinomial(weight, np.full(UNITS, 1 / UNITS))
         rows, unit = np.nonzero(dealt)
-        mine, _ = questions(*self._prediction(p[rows], truth[rows]), names, None)
+        mine, _ = questions(*self._prediction(p[rows], truth[rows]), names)
         result: dict[QuestionKey, Any] = {}
         for (target, inputs), places in by_share(mine):
             some = [mine[i] for i in places]

@@ -201,7 +201,7 @@ def _summed(
     split = None
     attributes, by_class = list(groups), None
     if y is not None:
-        asked, blocks = questions(prediction, y, about.metrics, None)
+        asked, blocks = questions(prediction, y, about.metrics)
         split = blocks[0].decomposition
         if hasattr(prediction, "classes"):
             by_class = class_attribute(prediction, blocks[0].truth)

@@ -49,7 +49,8 @@ def cumulative_sums(
     targets = shares * ends[-1]
     inside = np.zeros(_CELLS, dtype=bool)
     inside[np.minimum(np.searchsorted(ends, targets), _CELLS - 1)] = True
-    rows = _rows_inside(cells, inside)
+    blocks = row_blocks(len(cells), 1, _BLOCK)
+    rows = np.concatenate([b.start + np.flatnonzero(inside.take(cells[b])) for b in blocks])
     rows = rows[np.argsort(key[rows])]
     last = _ends_of_ties(key[rows])
     cell_of = cells[rows][last]
@@ -110,14 +111,6 @@ def _counted(
             weighted = value[rows] if counts is None else value[rows] * counts
             total += np.bincount(block, weights=weighted, minlength=_CELLS)
     return cells, mass, totals
-
-
-def _rows_inside(cells: NDArray[np.uint16], inside: NDArray[np.bool_]) -> NDArray[np.intp]:
-    """Return the rows whose cell is marked."""
-    blocks = row_blocks(len(cells), 1, _BLOCK)
-    return np.concatenate(
-        [rows.start + np.flatnonzero(inside.take(cells[rows])) for rows in blocks]
-    )
 
 
 def _best_map(key: FloatArray) -> Callable[[FloatArray], NDArray[np.int64]]:

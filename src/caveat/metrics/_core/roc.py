@@ -136,12 +136,10 @@ def true_where_false(rate: float, within: bool, false: FloatArray, true: FloatAr
 
 def _rates(false: FloatArray, true: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return the rates above each score, from 0; all NaN if negatives or positives are missing."""
-    totals = false[..., -1:], true[..., -1:]
-    either = np.where((totals[0] > 0) & (totals[1] > 0), 1.0, np.nan)
+    either = np.where((false[..., -1:] > 0) & (true[..., -1:] > 0), 1.0, np.nan)
     start = [(0, 0)] * (false.ndim - 1) + [(1, 0)]
-    return np.pad(over(false, totals[0]), start) * either, np.pad(
-        over(true, totals[1]), start
-    ) * either
+    above, hit = (np.pad(over(part, part[..., -1:]), start) for part in (false, true))
+    return above * either, hit * either
 
 
 def _between(

@@ -1,6 +1,5 @@
 """Calibration of every class in ranges of equal count: ACE, and ACE above a threshold."""
 
-from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
@@ -152,7 +151,11 @@ def adaptive_reliability_curve(
     check_number(threshold, "threshold", 0, 1)
     source = labeled(y_true, probabilities, classes=classes, sample_weight=sample_weight)
     names = source.classes.tolist()
-    return {names[k]: count_curve(*kept, bins) for k, kept in _kept(source, threshold)}
+    return {
+        names[k]: count_curve(*kept, bins)
+        for k, p, hit in columns(source)
+        if (kept := _from(threshold, p, hit, source.weight)) is not None
+    }
 
 
 _USUAL = (0.0, 0.01)
@@ -187,14 +190,6 @@ def _all_errors(
         threshold: [error for error in errors if error is not None]
         for threshold, errors in zip(thresholds, zip(*by_class, strict=True), strict=True)
     }
-
-
-def _kept(source: Labeled, threshold: float) -> Iterator[tuple[int, Kept]]:
-    """Yield classes with their probabilities, hits and weights, from the threshold on."""
-    for k, p, hit in columns(source):
-        kept = _from(threshold, p, hit, source.weight)
-        if kept is not None:
-            yield k, kept
 
 
 def _from(

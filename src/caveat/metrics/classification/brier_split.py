@@ -1,6 +1,7 @@
 """The Brier score in parts."""
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,13 @@ __all__ = [
     "brier_decomposition",
     "brier_refinement_loss",
 ]
+
+
+PARAMETERS = {
+    "References": """\
+.. [1] M. H. DeGroot, S. E. Fienberg. The Comparison and Evaluation of Forecasters. Journal of
+   the Royal Statistical Society D, 32(1/2), 1983."""
+}
 
 
 @dataclass(frozen=True)
@@ -105,12 +113,7 @@ def brier_decomposition(
     number = count(bins, "bins")
     data = labeled(y_true, probabilities, classes=classes, sample_weight=sample_weight)
     parts = ("mass", "predicted", "happened", "square")
-    return _decompose(*shared_width(data, number, parts))
-
-
-def _decompose(
-    weight: FloatArray, forecast: FloatArray, happened: FloatArray, square: FloatArray
-) -> BrierDecomposition:
+    weight, forecast, happened, square = shared_width(data, number, parts)
     total = float(weight[0].sum())
     frequency = happened.sum(axis=1, keepdims=True) / total
     used = weight > 0
@@ -165,11 +168,6 @@ def brier_calibration_error(
     From 0 (frequencies as forecast in each bin) to 2; lower is better. Added to
     :func:`brier_refinement_loss` with the same bins it gives ``brier_loss``. Not proper.
 
-    References
-    ----------
-    .. [1] M. H. DeGroot, S. E. Fienberg. The Comparison and Evaluation of Forecasters. Journal of
-       the Royal Statistical Society D, 32(1/2), 1983.
-
     Examples
     --------
     >>> brier_calibration_error([0, 1, 1, 1], [0.25, 0.25, 0.75, 0.75])
@@ -199,11 +197,6 @@ def brier_refinement_loss(
     From 0 (forecasts tell the classes apart) to 2; lower is better. Added to
     :func:`brier_calibration_error` with the same bins it gives ``brier_loss``. Not proper.
 
-    References
-    ----------
-    .. [1] M. H. DeGroot, S. E. Fienberg. The Comparison and Evaluation of Forecasters. Journal of
-       the Royal Statistical Society D, 32(1/2), 1983.
-
     Examples
     --------
     >>> brier_refinement_loss([0, 1, 1, 1], [0.25, 0.25, 0.75, 0.75])
@@ -214,28 +207,24 @@ def brier_refinement_loss(
     ).refinement
 
 
+BRIER_PART = partial(CALIBRATION_ERROR, unit="", range=(0.0, 2.0), by_class=True)
+
 ENTRIES = [
-    CALIBRATION_ERROR(
+    BRIER_PART(
         function=brier_calibration_error,
-        unit="",
-        range=(0.0, 2.0),
         says="The squared difference between similar forecasts and the frequency of the class "
         "among them.",
         cannot_see="Whether the forecasts tell samples apart: the base rate for everyone gets 0. "
         "Errors within a bin that cancel.",
         aliases=("brier_calibration",),
         sums=_calibration_sums,
-        by_class=True,
     ),
-    CALIBRATION_ERROR(
+    BRIER_PART(
         function=brier_refinement_loss,
-        unit="",
-        range=(0.0, 2.0),
         says="How much of the Brier score is left once each bin of forecasts is right on average.",
         cannot_see="Whether the probabilities mean what they say; and how much of it is noise in "
         "the data that no model could remove.",
         aliases=("brier_refinement",),
         sums=_refinement_sums,
-        by_class=True,
     ),
 ]

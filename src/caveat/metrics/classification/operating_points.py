@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._validation import FloatArray, check_number
+from ..._validation import check_number
 from ...exceptions import OptionError
 from .._core.confusion import matthews
 from .._core.roc import false_where_true, roc_points, true_where_false
@@ -22,6 +22,11 @@ __all__ = [
     "sensitivity_at_specificity_score",
     "specificity_at_sensitivity_score",
 ]
+
+PARAMETERS = {
+    "References": """\
+.. [1] T. Fawcett. An introduction to ROC analysis. Pattern Recognition Letters, 27(8), 2006."""
+}
 
 # Above the rounding of sums of weights, far below any difference between two thresholds.
 _ROUNDING = 1e-12
@@ -91,22 +96,12 @@ def operating_point(
     room for rounding (1e-12) in sums of weights. The threshold is chosen on the very samples it is
     judged on; choose it on other data to know what to expect of it.
 
-    References
-    ----------
-    .. [1] T. Fawcett. An introduction to ROC analysis. Pattern Recognition Letters, 27(8), 2006.
-
     Examples
     --------
     >>> point = operating_point([0, 0, 1, 1, 1], [0.2, 0.5, 0.4, 0.7, 0.9], sensitivity=0.9)
     >>> point.threshold, point.sensitivity, point.specificity, round(point.mcc, 4)
     (0.4, 1.0, 0.5, 0.6124)
     """
-    return _at_rate(y_true, probabilities, sensitivity, specificity, classes, sample_weight)
-
-
-def _at_rate(
-    y_true: Any, probabilities: Any, sensitivity: Any, specificity: Any, classes: Any, weight: Any
-) -> OperatingPoint:
     if (sensitivity is None) == (specificity is None):
         raise OptionError(
             "give sensitivity= or specificity=, one of the two; got "
@@ -114,37 +109,26 @@ def _at_rate(
         )
     name = "sensitivity" if specificity is None else "specificity"
     least = check_number(sensitivity if specificity is None else specificity, name, 0, 1)
-    data = labeled(y_true, probabilities, classes=classes, sample_weight=weight)
+    data = labeled(y_true, probabilities, classes=classes, sample_weight=sample_weight)
     require_two_classes(data, "a threshold")
     threshold, false, true = roc_points(data.codes == 1, second_class(data), data.weight)
     if not min(false[-1], true[-1]) > 0:
         return OperatingPoint(*[float("nan")] * 4)
     threshold, false, true = np.r_[np.inf, threshold], np.r_[0.0, false], np.r_[0.0, true]
-    place = (_at_sensitivity if specificity is None else _at_specificity)(false, true, least)
-    return _point(threshold[place], false[place], true[place], false[-1], true[-1])
-
-
-def _at_sensitivity(false: FloatArray, true: FloatArray, least: float) -> int:
-    first = np.argmax(true / true[-1] >= least - _ROUNDING)
-    return int(np.searchsorted(false, false[first], side="right")) - 1
-
-
-def _at_specificity(false: FloatArray, true: FloatArray, least: float) -> int:
-    last = np.flatnonzero((false[-1] - false) / false[-1] >= least - _ROUNDING)[-1]
-    return int(np.searchsorted(true, true[last], side="left"))
-
-
-def _point(
-    threshold: float, false: float, true: float, negatives: float, positives: float
-) -> OperatingPoint:
-    """Return the operating point from the false and true positives at a threshold."""
-    right = np.array([negatives - false, true])
-    predicted = np.array([right[0] + (positives - true), true + false])
+    occurs = np.array([false[-1], true[-1]])
+    if specificity is None:
+        first = np.argmax(true / occurs[1] >= least - _ROUNDING)
+        place = np.searchsorted(false, false[first], side="right") - 1
+    else:
+        last = np.flatnonzero((occurs[0] - false) / occurs[0] >= least - _ROUNDING)[-1]
+        place = np.searchsorted(true, true[last], side="left")
+    right = np.array([occurs[0] - false[place], true[place]])
+    predicted = np.array([right[0] + (occurs[1] - right[1]), right[1] + false[place]])
     return OperatingPoint(
-        threshold=float(threshold),
-        sensitivity=float(true / positives),
-        specificity=float(right[0] / negatives),
-        mcc=float(matthews(right, np.array([negatives, positives]), predicted)),
+        threshold=float(threshold[place]),
+        sensitivity=float(right[1] / occurs[1]),
+        specificity=float(right[0] / occurs[0]),
+        mcc=float(matthews(right, occurs, predicted)),
     )
 
 
@@ -178,17 +162,15 @@ def specificity_at_sensitivity_score(
     Between two thresholds nothing is interpolated: the
     sensitivity at the threshold found may well be above the one asked for.
 
-    References
-    ----------
-    .. [1] T. Fawcett. An introduction to ROC analysis. Pattern Recognition Letters, 27(8), 2006.
-
     Examples
     --------
     >>> y_true, probabilities = [0, 0, 1, 1, 1], [0.2, 0.5, 0.4, 0.7, 0.9]
     >>> specificity_at_sensitivity_score(y_true, probabilities, sensitivity=0.6)
     1.0
     """
-    return _at_rate(y_true, probabilities, sensitivity, None, classes, sample_weight).specificity
+    return operating_point(
+        y_true, probabilities, sensitivity=sensitivity, classes=classes, sample_weight=sample_weight
+    ).specificity
 
 
 def sensitivity_at_specificity_score(
@@ -221,17 +203,15 @@ def sensitivity_at_specificity_score(
     Between two thresholds nothing is interpolated: the
     specificity at the threshold found may well be above the one asked for.
 
-    References
-    ----------
-    .. [1] T. Fawcett. An introduction to ROC analysis. Pattern Recognition Letters, 27(8), 2006.
-
     Examples
     --------
     >>> y_true, probabilities = [0, 0, 1, 1, 1], [0.2, 0.5, 0.4, 0.7, 0.9]
     >>> sensitivity_at_specificity_score(y_true, probabilities, specificity=0.5)
     1.0
     """
-    return _at_rate(y_true, probabilities, None, specificity, classes, sample_weight).sensitivity
+    return operating_point(
+        y_true, probabilities, specificity=specificity, classes=classes, sample_weight=sample_weight
+    ).sensitivity
 
 
 def _specificity_sums(batch: Batch, *, sensitivity: float = 0.8, classes: Any = None) -> Sums:
@@ -244,25 +224,25 @@ def _sensitivity_sums(batch: Batch, *, specificity: float = 0.8, classes: Any = 
     return second_class_sums(batch, true, classes)
 
 
+AT_RATE = partial(
+    DECISION_SCORE,
+    cannot_see="Calibration, and every other threshold; how the threshold does on new data.",
+    unit="share",
+    within_class=False,
+    two_classes=True,
+)
+
 ENTRIES = [
-    DECISION_SCORE(
+    AT_RATE(
         function=specificity_at_sensitivity_score,
         says="The highest specificity among thresholds with the required sensitivity.",
-        cannot_see="Calibration, and every other threshold; how the threshold does on new data.",
         aliases=("specificity_at_sensitivity",),
         sums=_specificity_sums,
-        unit="share",
-        within_class=False,
-        two_classes=True,
     ),
-    DECISION_SCORE(
+    AT_RATE(
         function=sensitivity_at_specificity_score,
         says="The highest sensitivity among thresholds with the required specificity.",
-        cannot_see="Calibration, and every other threshold; how the threshold does on new data.",
         aliases=("sensitivity_at_specificity",),
         sums=_sensitivity_sums,
-        unit="share",
-        within_class=False,
-        two_classes=True,
     ),
 ]

@@ -61,16 +61,13 @@ def negative_log_likelihood_loss(
     """
     least = check_number(eps, "eps", 0, 1, "left")
     data = labeled(y_true, probabilities, classes=classes, sample_weight=sample_weight)
-    values = _minus_log(true_probabilities(data), least)
-    return values if per_sample else average(values, data.weight)
-
-
-def _minus_log(probability: FloatArray, least: float) -> FloatArray:
+    values = true_probabilities(data)
     if least > 0:
-        np.maximum(probability, least, out=probability)
+        np.maximum(values, least, out=values)
     with np.errstate(divide="ignore"):
-        logarithm = np.log(probability, out=probability)
-    return np.subtract(0.0, logarithm, out=logarithm)  # a negation would give -0.0
+        np.log(values, out=values)
+    np.subtract(0.0, values, out=values)  # a negation would give -0.0
+    return values if per_sample else average(values, data.weight)
 
 
 @mean_or_scores

@@ -14,6 +14,13 @@ from ._kinds import LOSS
 __all__ = ["mean_set_size", "set_coverage"]
 
 
+PARAMETERS = {
+    "References": """\
+.. [1] A. N. Angelopoulos, S. Bates. A Gentle Introduction to Conformal Prediction and
+   Distribution-Free Uncertainty Quantification. arXiv:2107.07511, 2021."""
+}
+
+
 @mean_or_scores
 def set_coverage(
     y_true: Any,
@@ -31,11 +38,6 @@ def set_coverage(
     -------
     Neither higher nor lower is better: it should be the nominal coverage that the sets were made
     for.
-
-    References
-    ----------
-    .. [1] A. N. Angelopoulos, S. Bates. A Gentle Introduction to Conformal Prediction and
-       Distribution-Free Uncertainty Quantification. arXiv:2107.07511, 2021.
 
     Examples
     --------
@@ -69,11 +71,6 @@ def mean_set_size(
     Returns
     -------
     From 0 to the number of classes; lower is better among sets of the same coverage.
-
-    References
-    ----------
-    .. [1] A. N. Angelopoulos, S. Bates. A Gentle Introduction to Conformal Prediction and
-       Distribution-Free Uncertainty Quantification. arXiv:2107.07511, 2021.
 
     Examples
     --------

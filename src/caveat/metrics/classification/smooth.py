@@ -179,10 +179,10 @@ def _transforms(source: EventSource, kind: str, what: Iterable[str]) -> list[Flo
     from scipy.fft import dct
 
     values: dict[str, Callable[[FloatArray, Any], list[Any]]] = {
-        "residual": lambda p, hit: _moments(p - hit, p),
+        "residual": lambda p, hit: [p - hit, (p - hit) * p],
         "mass": lambda p, hit: [None, p],
-        "predicted": lambda p, hit: _moments(p, p),
-        "observed": lambda p, hit: _moments(hit, p),
+        "predicted": lambda p, hit: [p, p * p],
+        "observed": lambda p, hit: [hit, hit * p],
     }
     chosen = [values[name] for name in what]
     sums = np.zeros((2 * len(chosen), _CELLS))
@@ -192,10 +192,6 @@ def _transforms(source: EventSource, kind: str, what: Iterable[str]) -> list[Flo
     sums /= total_weight(source)
     total, moment = np.moveaxis(sums.reshape(-1, 2, _CELLS), 1, 0)
     return list(dct(_on_nodes(total, moment * _CELLS - np.arange(_CELLS) * total), type=1))
-
-
-def _moments(value: Any, p: FloatArray) -> list[Any]:
-    return [value, value * p]
 
 
 def _on_nodes(total: FloatArray, upper: FloatArray) -> FloatArray:

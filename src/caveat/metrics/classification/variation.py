@@ -72,7 +72,12 @@ def variation_calibration_error(
     >>> variation_calibration_error([0, 1, 0, 0], [[0.5, 0.5], [0.5, 0.5], [1, 0], [0, 1]])
     0.5
     """
-    return mean_gap(_curve(y_true, probabilities, bins, variation, classes, sample_weight))
+    return mean_gap(
+        variation_reliability_curve(
+            y_true, probabilities, bins=bins, variation=variation, classes=classes,
+            sample_weight=sample_weight,
+        )
+    )  # fmt: skip
 
 
 def variation_reliability_curve(
@@ -102,12 +107,6 @@ def variation_reliability_curve(
     >>> curve.predicted, curve.observed, curve.weight
     (array([0., 1.]), array([1., 1.]), array([2., 2.]))
     """
-    return _curve(y_true, probabilities, bins, variation, classes, sample_weight)
-
-
-def _curve(
-    y_true: Any, probabilities: Any, bins: int, variation: Any, classes: Any, sample_weight: Any
-) -> ReliabilityCurve:
     bins = count(bins, "bins")
     measure, of_ranked = _measure(variation)
     source = labeled(y_true, probabilities, classes=classes, sample_weight=sample_weight)

@@ -24,6 +24,13 @@ __all__ = [
 
 Aggregate = Literal["mean", "root_mean_square"]
 
+PARAMETERS = {
+    "References": """\
+.. [1] G. Scalia, C. A. Grambow, B. Pernici, Y.-P. Li, W. H. Green. Evaluating Scalable
+   Uncertainty Estimation Methods for Deep Learning-Based Molecular Property Prediction.
+   Journal of Chemical Information and Modeling, 60(6), 2020."""
+}
+
 
 @dataclass(frozen=True)
 class RemovalCurve:
@@ -97,12 +104,6 @@ def confidence_curve(
     the fraction of it that is inside. So neither the order of the rows matters, nor whether a row
     is there twice or has weight 2.
 
-    References
-    ----------
-    .. [1] G. Scalia, C. A. Grambow, B. Pernici, Y.-P. Li, W. H. Green. Evaluating Scalable
-       Uncertainty Estimation Methods for Deep Learning-Based Molecular Property Prediction.
-       Journal of Chemical Information and Modeling, 60(6), 2020.
-
     Examples
     --------
     >>> curve = confidence_curve([1.0, 2.0, 3.0, 6.0], [0.1, 0.3, 0.2, 0.4], points=4)
@@ -113,12 +114,10 @@ def confidence_curve(
     >>> curve.oracle
     array([3. , 2. , 1.5, 1. ])
     """
-    points = count(points, "points", 2)
-    check_choice(aggregate, "aggregate", ("mean", "root_mean_square"))
     errors, spread, weight = ranked(error, uncertainty, sample_weight)
     curve = _remaining(errors, spread, points, aggregate, weight)
     oracle = _remaining(errors, errors, points, aggregate, weight)
-    return ConfidenceCurve(_removed(points), curve, oracle, np.full(points, curve[0]))
+    return ConfidenceCurve(_removed(curve), curve, oracle, np.full_like(curve, curve[0]))
 
 
 def oracle_curve(
@@ -138,11 +137,10 @@ def oracle_curve(
     >>> oracle_curve([1.0, 2.0, 3.0, 6.0], points=4).error
     array([3. , 2. , 1.5, 1. ])
     """
-    points = count(points, "points", 2)
-    check_choice(aggregate, "aggregate", ("mean", "root_mean_square"))
     errors = errors_of(error)
     weight = checked_weights(sample_weight, len(errors), "error")
-    return RemovalCurve(_removed(points), _remaining(errors, errors, points, aggregate, weight))
+    curve = _remaining(errors, errors, points, aggregate, weight)
+    return RemovalCurve(_removed(curve), curve)
 
 
 def confidence_oracle_curve(
@@ -178,20 +176,20 @@ def remaining_error(
     error: Any, uncertainty: Any, points: int, aggregate: Aggregate, sample_weight: Any
 ) -> FloatArray:
     """Return the errors of the confidence curve alone; the oracle's would double the cost."""
-    points = count(points, "points", 2)
-    check_choice(aggregate, "aggregate", ("mean", "root_mean_square"))
     errors, spread, weight = ranked(error, uncertainty, sample_weight)
     return _remaining(errors, spread, points, aggregate, weight)
 
 
-def _removed(points: int) -> FloatArray:
-    return np.arange(points) / points
+def _removed(curve: FloatArray) -> FloatArray:
+    return np.arange(len(curve)) / len(curve)
 
 
 def _remaining(
     error: FloatArray, key: FloatArray, points: int, aggregate: Aggregate, weight: FloatArray | None
 ) -> FloatArray:
     """Return the error of those with the lowest keys, all of them first, the fewest last."""
+    points = count(points, "points", 2)
+    check_choice(aggregate, "aggregate", ("mean", "root_mean_square"))
 
     def compute() -> FloatArray:
         unit = error.max() if aggregate == "root_mean_square" else 1.0

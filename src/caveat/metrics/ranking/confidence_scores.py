@@ -8,6 +8,7 @@ from ..._validation import FloatArray
 from ..batch import Batch
 from ..sums import UNBIASED, Sums
 from ._kinds import ERROR, SCORE
+from .confidence import PARAMETERS as PARAMETERS
 from .confidence import (
     Aggregate,
     confidence_curve,
@@ -91,12 +92,6 @@ def error_drop_score(
     1 if the uncertainty says nothing, as for a single sample. Infinite if the most certain samples
     have no error at all, NaN if no sample has.
 
-    References
-    ----------
-    .. [1] G. Scalia, C. A. Grambow, B. Pernici, Y.-P. Li, W. H. Green. Evaluating Scalable
-       Uncertainty Estimation Methods for Deep Learning-Based Molecular Property Prediction.
-       Journal of Chemical Information and Modeling, 60(6), 2020.
-
     Examples
     --------
     >>> error_drop_score([1.0, 2.0, 3.0, 6.0], [0.1, 0.3, 0.2, 0.4], points=4)
@@ -139,12 +134,6 @@ def decrease_ratio_score(
     100 points make 99 comparisons. The paper numbers its points from 1 to 99 but still divides by
     99, with which its own value of 1.0 could not be reached; its first point is the error of all.
     Two points that differ by no more than rounding (one part in 10^12) are equal.
-
-    References
-    ----------
-    .. [1] G. Scalia, C. A. Grambow, B. Pernici, Y.-P. Li, W. H. Green. Evaluating Scalable
-       Uncertainty Estimation Methods for Deep Learning-Based Molecular Property Prediction.
-       Journal of Chemical Information and Modeling, 60(6), 2020.
 
     Examples
     --------

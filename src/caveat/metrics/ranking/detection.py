@@ -16,7 +16,7 @@ from .._core.sharing import shared_order
 from ..batch import Batch
 from ..sums import UNBIASED, Sums
 from ._checked import detected
-from ._kinds import SCORE
+from ._kinds import DETECTION, SCORE
 
 __all__ = [
     "detection_average_precision_score",
@@ -24,6 +24,12 @@ __all__ = [
     "error_detection_auroc_score",
     "false_positive_rate_at_true_positive_rate_error",
 ]
+
+PARAMETERS = {
+    "References": """\
+.. [1] D. Hendrycks, K. Gimpel. A Baseline for Detecting Misclassified and Out-of-Distribution
+   Examples in Neural Networks. ICLR, 2017."""
+}
 
 
 def error_detection_auroc_score(
@@ -47,11 +53,6 @@ def error_detection_auroc_score(
     with a constant uncertainty; higher is better. NaN where all predictions are right or all are
     wrong: there is nothing to tell apart.
 
-    References
-    ----------
-    .. [1] D. Hendrycks, K. Gimpel. A Baseline for Detecting Misclassified and Out-of-Distribution
-       Examples in Neural Networks. ICLR, 2017.
-
     Examples
     --------
     >>> error_detection_auroc_score([False, True, False, True], [0.1, 0.3, 0.4, 0.5])
@@ -74,11 +75,6 @@ def detection_roc_auc_score(is_out: Any, score: Any, *, sample_weight: Any = Non
     -------
     From 0 to 1 (perfect order), 0.5 for chance, as with a constant score; higher is better. NaN
     where all samples are inside or all are outside.
-
-    References
-    ----------
-    .. [1] D. Hendrycks, K. Gimpel. A Baseline for Detecting Misclassified and Out-of-Distribution
-       Examples in Neural Networks. ICLR, 2017.
 
     Examples
     --------
@@ -107,11 +103,6 @@ def detection_average_precision_score(
     -----
     Points of the curve are not joined by lines, which would be too optimistic: the definition is
     scikit-learn's.
-
-    References
-    ----------
-    .. [1] D. Hendrycks, K. Gimpel. A Baseline for Detecting Misclassified and Out-of-Distribution
-       Examples in Neural Networks. ICLR, 2017.
 
     Examples
     --------
@@ -190,9 +181,8 @@ ENTRIES = [
         sums=partial(_sums, area_of, "uncertainty"),
         shown=("headline", "compared", "shift", "ranking"),
     ),
-    SCORE(
+    DETECTION(
         function=detection_roc_auc_score,
-        task="detection",
         says="How often an out-of-distribution sample scores higher than an in-distribution one; "
         "0.5 is chance.",
         cannot_see=f"{_ORDER_ONLY}; how many false alarms there are when out-of-distribution "
@@ -200,9 +190,8 @@ ENTRIES = [
         aliases=("ood_auc",),
         sums=partial(_sums, area_of, "score"),
     ),
-    SCORE(
+    DETECTION(
         function=detection_average_precision_score,
-        task="detection",
         says="How many of the samples with the highest scores are out of distribution, over all "
         "depths; their share is chance.",
         cannot_see=f"{_ORDER_ONLY}. It cannot be compared between data with different shares of "
@@ -210,9 +199,8 @@ ENTRIES = [
         aliases=("ood_ap",),
         sums=partial(_sums, precision_of, "score"),
     ),
-    SCORE(
+    DETECTION(
         function=false_positive_rate_at_true_positive_rate_error,
-        task="detection",
         direction="lower",
         optimum=0.0,
         says="How many in-distribution samples are flagged when 95 % of the out-of-distribution "

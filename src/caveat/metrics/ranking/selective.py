@@ -22,6 +22,13 @@ __all__ = [
 ]
 
 
+PARAMETERS = {
+    "References": """\
+.. [1] Y. Geifman, G. Uziel, R. El-Yaniv. Bias-Reduced Uncertainty Estimation for Deep Neural
+   Classifiers. ICLR, 2019."""
+}
+
+
 @dataclass(frozen=True)
 class RiskCoverageCurve:
     """The error of the accepted samples against their share.
@@ -99,11 +106,6 @@ def area_under_risk_coverage_error(
     Weights that are not whole numbers go into the same formula through harmonic numbers of
     fractions, :math:`\sum_{k=a+1}^{b} 1/k = \psi(b + 1) - \psi(a + 1)`.
 
-    References
-    ----------
-    .. [1] Y. Geifman, G. Uziel, R. El-Yaniv. Bias-Reduced Uncertainty Estimation for Deep Neural
-       Classifiers. ICLR, 2019.
-
     Examples
     --------
     >>> area_under_risk_coverage_error([0, 0, 1, 1], [0.1, 0.2, 0.3, 0.4])
@@ -137,11 +139,6 @@ def excess_area_under_risk_coverage_error(
     -----
     The best area is that of these very errors in increasing order. The paper approximates it, for
     an error rate :math:`r` of many samples, by :math:`r + (1 - r) \ln(1 - r)`.
-
-    References
-    ----------
-    .. [1] Y. Geifman, G. Uziel, R. El-Yaniv. Bias-Reduced Uncertainty Estimation for Deep Neural
-       Classifiers. ICLR, 2019.
 
     Examples
     --------

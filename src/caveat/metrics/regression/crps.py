@@ -8,7 +8,6 @@ For Gaussians and their mixtures the expectations on the right are known:
 with X, X' drawn independently from the predicted distribution F.
 """
 
-from functools import partial
 from math import pi, sqrt
 from typing import Any
 
@@ -20,7 +19,7 @@ from .._inputs import vector, weights
 from .._per_sample import mean_or_scores
 from ..means import mean_of
 from ._checked import gaussians, member_array, mixtures, quantile_arrays, score
-from ._kinds import LOSS
+from ._kinds import DISTANCE
 from .scores import pinball
 
 __all__ = ["ensemble_crps_loss", "gaussian_crps_loss", "mixture_crps_loss", "quantile_crps_loss"]
@@ -179,16 +178,16 @@ def ensemble_crps_loss(
     pairs = len(x) * (len(x) - 1 if fair else len(x))
     ranks = (2 * np.arange(len(x)) + 1.0 - len(x)) / pairs
     weight = weights(sample_weight, len(y))
-    return score(partial(_ensemble, ranks), weight, per_sample, y, x)
 
+    def loss(y: FloatArray, members: FloatArray) -> FloatArray:
+        # Relative to the true value, so that the two terms do not cancel far from 0.
+        errors = np.ascontiguousarray((members - y).T)
+        errors.sort(axis=1)
+        between = errors @ ranks
+        np.abs(errors, out=errors)
+        return errors.mean(axis=1) - between
 
-def _ensemble(ranks: FloatArray, y: FloatArray, members: FloatArray) -> FloatArray:
-    # Relative to the true value, so that the two terms do not cancel far from 0.
-    errors = np.ascontiguousarray((members - y).T)
-    errors.sort(axis=1)
-    between = errors @ ranks
-    np.abs(errors, out=errors)
-    return errors.mean(axis=1) - between
+    return score(loss, weight, per_sample, y, x)
 
 
 @mean_or_scores
@@ -233,7 +232,7 @@ _CANNOT_SEE = (
 )
 
 ENTRIES = [
-    LOSS(
+    DISTANCE(
         function=gaussian_crps_loss,
         proper=True,
         says="How far the predicted Gaussian is from the true value, over the whole distribution: "
@@ -241,11 +240,10 @@ ENTRIES = [
         cannot_see=_CANNOT_SEE,
         aliases=("crps",),
         sums=mean_of(gaussian_crps_loss),
-        unit="target",
         shown=("headline", "compared", "shift"),
         serves={"variance": "skill", "interval": "skill"},
     ),
-    LOSS(
+    DISTANCE(
         function=mixture_crps_loss,
         proper=True,
         says="How far the mixture of the members' Gaussians is from the true value, over the whole "
@@ -253,9 +251,8 @@ ENTRIES = [
         cannot_see=_CANNOT_SEE,
         aliases=("mixture_crps",),
         sums=mean_of(mixture_crps_loss),
-        unit="target",
     ),
-    LOSS(
+    DISTANCE(
         function=ensemble_crps_loss,
         proper=True,
         says="How far the members, taken as a distribution, are from the true value.",
@@ -263,15 +260,13 @@ ENTRIES = [
         "few members cannot make a smooth distribution, unless fair=True.",
         aliases=("ensemble_crps",),
         sums=mean_of(ensemble_crps_loss),
-        unit="target",
     ),
-    LOSS(
+    DISTANCE(
         function=quantile_crps_loss,
         says="How good the predicted quantiles are, taken together as a distribution.",
         cannot_see="The distribution between the levels and in the tails beyond the outer ones.",
         aliases=("quantile_crps",),
         sums=mean_of(quantile_crps_loss),
-        unit="target",
         shown=("headline", "compared", "shift"),
         serves={"variance": "skill", "interval": "skill"},
     ),

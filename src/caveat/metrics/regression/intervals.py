@@ -1,6 +1,5 @@
 """Prediction intervals: how often they hold the true value, how wide they are, and both in one."""
 
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,7 @@ from ..batch import Batch
 from ..means import mean_of, of_hits, share_of
 from ..sums import Sums
 from ._checked import intervals, score
-from ._kinds import COVERAGE, LOSS
+from ._kinds import COVERAGE, DISTANCE, LOSS
 
 __all__ = ["coverage_ratio", "interval_coverage", "interval_loss", "mean_interval_width"]
 
@@ -149,14 +148,12 @@ def interval_loss(
     """
     y, low, high, weight = intervals(y_true, lower, upper, sample_weight)
     penalty = 2 / (1 - check_fraction(coverage, "coverage"))
-    return score(partial(_interval_loss, penalty), weight, per_sample, y, low, high)
 
+    def loss(y: FloatArray, lower: FloatArray, upper: FloatArray) -> FloatArray:
+        outside = np.maximum(lower - y, y - upper)
+        return _width(lower, upper) + penalty * np.maximum(outside, 0.0)
 
-def _interval_loss(
-    penalty: float, y: FloatArray, lower: FloatArray, upper: FloatArray
-) -> FloatArray:
-    outside = np.maximum(lower - y, y - upper)
-    return _width(lower, upper) + penalty * np.maximum(outside, 0.0)
+    return score(loss, weight, per_sample, y, low, high)
 
 
 def _ratio_sums(batch: Batch, *, coverage: float) -> Sums:
@@ -187,7 +184,7 @@ ENTRIES = [
         shown=("compared",),
         serves={"interval": "supporting"},
     ),
-    LOSS(
+    DISTANCE(
         function=mean_interval_width,
         optimum=None,
         says="How wide the intervals are on average; narrower is more useful at the same coverage.",
@@ -195,10 +192,9 @@ ENTRIES = [
         aliases=("mpiw",),
         sums=mean_of(mean_interval_width),
         short="MPIW",
-        unit="target",
         shown=("headline", "shift"),
     ),
-    LOSS(
+    DISTANCE(
         function=interval_loss,
         says="Width and coverage of intervals in one number: narrow is good, and every miss costs "
         "by how far off it is.",
@@ -206,7 +202,6 @@ ENTRIES = [
         "from width or from misses.",
         aliases=("winkler", "interval_score"),
         sums=mean_of(interval_loss),
-        unit="target",
         shown=("headline", "compared"),
         serves={"variance": "skill", "interval": "skill"},
     ),

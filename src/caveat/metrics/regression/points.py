@@ -12,7 +12,7 @@ from ..batch import Batch
 from ..means import mean_of, of_scores, ratio_of_means, root_mean
 from ..sums import Sums
 from ._checked import mean_score, points, score
-from ._kinds import LOSS
+from ._kinds import DISTANCE, LOSS
 
 __all__ = ["mean_absolute_error", "mean_absolute_scaled_error", "root_mean_squared_error"]
 
@@ -138,25 +138,23 @@ def _median(y_train: Any, reference_median: Any) -> float:
 
 
 ENTRIES = [
-    LOSS(
+    DISTANCE(
         function=mean_absolute_error,
         says="How far predictions are from the true values on average, in the unit of the target.",
         cannot_see="The predicted uncertainty; whether the average hides a few large errors.",
         aliases=("mae",),
         sums=mean_of(mean_absolute_error),
         short="MAE",
-        unit="target",
         shown=("headline", "compared", "groups", "shift", "skill"),
         serves={"variance": "supporting"},
     ),
-    LOSS(
+    DISTANCE(
         function=root_mean_squared_error,
         says="How far predictions are from the true values, large errors counting most.",
         cannot_see="The predicted uncertainty; whether many errors are middling or a few are huge.",
         aliases=("rmse",),
         sums=_root_sums,
         short="RMSE",
-        unit="target",
         shown=("headline", "shift"),
     ),
     LOSS(

@@ -1,5 +1,6 @@
 """Scores of densities and of single quantiles."""
 
+from functools import partial
 from math import log, pi
 from typing import Any
 
@@ -9,7 +10,7 @@ from ..._validation import FloatArray, check_fraction
 from .._per_sample import mean_or_scores
 from ..means import mean_of
 from ._checked import gaussians, mixtures, points, score
-from ._kinds import LOSS
+from ._kinds import DISTANCE, LOSS
 
 __all__ = [
     "gaussian_negative_log_likelihood_loss",
@@ -139,40 +140,33 @@ def pinball(above: FloatArray, level: float | FloatArray) -> FloatArray:
     return np.maximum(level * above, (level - 1) * above)
 
 
+LOG_DENSITY = partial(LOSS, range=(-np.inf, np.inf), optimum=None, proper=True, unit="nats")
+
 ENTRIES = [
-    LOSS(
+    LOG_DENSITY(
         function=gaussian_negative_log_likelihood_loss,
-        range=(-np.inf, np.inf),
-        optimum=None,
-        proper=True,
         says="How surprising the true values were under the predicted Gaussians, in nats.",
         cannot_see="Whether a bad value comes from the means or from the variances; one value far "
         "out in the tail of a narrow Gaussian can outweigh all other samples.",
         aliases=("nll",),
         sums=mean_of(gaussian_negative_log_likelihood_loss),
         short="NLL",
-        unit="nats",
         shown=("headline",),
     ),
-    LOSS(
+    LOG_DENSITY(
         function=mixture_negative_log_likelihood_loss,
-        range=(-np.inf, np.inf),
-        optimum=None,
-        proper=True,
         says="How surprising the true values were under the mixture of the members' Gaussians, in "
         "nats.",
         cannot_see="Whether a bad value comes from the means, the variances or the disagreement of "
         "members; single samples far out can outweigh all others.",
         aliases=("mixture_nll",),
         sums=mean_of(mixture_negative_log_likelihood_loss),
-        unit="nats",
     ),
-    LOSS(
+    DISTANCE(
         function=pinball_loss,
         says="How good a predicted quantile is: misses on the side that should be rare cost more.",
         cannot_see="All of the distribution except this one quantile.",
         aliases=("pinball", "quantile_loss"),
         sums=mean_of(pinball_loss),
-        unit="target",
     ),
 ]

@@ -13,7 +13,7 @@ from ..batch import Batch
 from ..means import of_scores, root_mean
 from ..sums import Part, Sums, absolute_mean, over
 from ._checked import Gaussians, gaussians, mean_score, variances
-from ._kinds import LOSS
+from ._kinds import DISTANCE, LOSS
 
 __all__ = [
     "dispersion",
@@ -303,13 +303,12 @@ ENTRIES = [
         short="CV",
         shown=("shift",),
     ),
-    LOSS(
+    DISTANCE(
         function=sharpness,
         optimum=None,
         says="How large the predicted uncertainty is; smaller is more useful if it is calibrated.",
         cannot_see="Whether the predictions are as good as they claim to be.",
         sums=_sharpness_sums,
-        unit="target",
         shown=("shift",),
     ),
 ]
