@@ -42,7 +42,7 @@ def kill_workers(tmp_path, monkeypatch, after, all_of_them):
         dask.config.set(settings),
         distributed.LocalCluster(
             n_workers=2, threads_per_worker=1, processes=True, host="127.0.0.1",
-            dashboard_address=None, silence_logs=50,
+            dashboard_address="127.0.0.1:0", silence_logs=50,
         ) as cluster,
         distributed.Client(cluster) as client,
     ):  # fmt: skip
