@@ -156,11 +156,18 @@ def test_a_package_is_described_at_once(monkeypatch):
         def load(cls, bins) -> int:
             """Load."""
 
+        @classmethod
+        def make(cls, bins) -> Self:
+            """Make."""
+
+        def draw(self, random_state=None, progress=False):
+            """Draw."""
+
         def _hidden(self, bins):
             """Hidden."""
 
     offered = {"measure": measure, "plain": plain, "Method": Method, "SIZE": 1}
-    package = SimpleNamespace(__all__=list(offered), **offered)
+    package = SimpleNamespace(__all__=[*offered, "imported_later"], **offered)
     monkeypatch.setitem(sys.modules, "a_package", package)
     describe_package("a_package", TABLE)
     assert sections_of(measure.__doc__)["Returns"].strip() == "Categorical"
@@ -168,6 +175,11 @@ def test_a_package_is_described_at_once(monkeypatch):
     assert sections_of(Method.fit.__doc__)["Returns"].strip() == "self"
     assert "Returns" not in sections_of(Method.load.__doc__)
     assert "bins : int\n    Number of bins." in Method.load.__doc__
+    assert sections_of(Method.make.__doc__)["Returns"].strip() == "Method"
+    assert sections_of(Method.draw.__doc__)["Parameters"].strip() == (
+        "random_state : int, Generator or None, optional\n"
+        "progress : bool, default=False\n    Whether to show a progress bar."
+    )
     assert Method._hidden.__doc__ == "Hidden."
 
 

@@ -68,11 +68,6 @@ def embed_samples(
         At most so many are shown, drawn at random; the time grows with their number.
     perplexity : float, default=30.0
         About how many neighbors each sample has; less than a third of the samples.
-    random_state : int, Generator or None, optional
-
-    Returns
-    -------
-    SampleEmbedding
 
     References
     ----------

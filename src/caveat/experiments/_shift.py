@@ -92,15 +92,8 @@ def shift_curves(
         calibration and ranking, as far as the prediction supports them.
     decomposition : str, default="auto"
         How to split the uncertainty, see `caveat.decompose`.
-    confidence : float, default=0.95
-        Confidence of the intervals.
     resamples : int, default=1000
         Bootstrap resamples of the samples; 0 leaves the intervals out.
-    random_state : int, Generator or None, optional
-
-    Returns
-    -------
-    ShiftCurves
 
     Examples
     --------
@@ -182,9 +175,6 @@ def domain_shift(
         How to split the uncertainty, see `caveat.decompose`.
     resamples : int, default=1000
         Bootstrap resamples, drawn independently in and out of domain; 0 leaves the intervals out.
-    confidence : float, default=0.95
-        Confidence of the intervals.
-    random_state : int, Generator or None, optional
 
     Returns
     -------

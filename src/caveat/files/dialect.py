@@ -91,10 +91,6 @@ def sniff(
     delimiter, decimal, encoding : str, optional
         What is known already.
 
-    Returns
-    -------
-    Dialect
-
     Examples
     --------
     >>> import pathlib, tempfile

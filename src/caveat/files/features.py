@@ -91,10 +91,6 @@ def read_features(
     keep_na : bool, default=False
         Take ``NA``, ``null`` and the like in a text column of a CSV as text, not as missing.
 
-    Returns
-    -------
-    FeatureTable
-
     Examples
     --------
     >>> import pathlib, tempfile

@@ -148,10 +148,6 @@ def read_predictions(
         text, such as the code of Namibia. By default they are missing, as an empty entry always is.
         The other formats have missing values of their own, and text is what it says there.
 
-    Returns
-    -------
-    PredictionTable
-
     Examples
     --------
     >>> import pathlib, tempfile

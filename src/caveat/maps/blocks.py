@@ -160,10 +160,6 @@ def choose_block(errors: Any, valid: Any = None) -> BlockSize:
         The error of each pixel, such as 1 where the prediction is wrong.
     valid : array of bool of the same shape, optional
         Which pixels count.
-
-    Returns
-    -------
-    BlockSize
     """
     length = correlation_length(errors, valid)
     shape = to_numpy(errors, "errors").array.shape

@@ -88,15 +88,8 @@ def molecule_report(smiles: Any, y: Any = None, *, column: str | None = None) ->
 
     Parameters
     ----------
-    smiles : list of str, Series, array, or frame with ``column``
     y : array of shape (molecules,) or (molecules, targets), optional
         Values or labels; missing ones are NaN or None.
-    column : str, optional
-        The column of a frame that holds the SMILES.
-
-    Returns
-    -------
-    MoleculeReport
 
     Examples
     --------

@@ -65,13 +65,8 @@ def applicability(known: Any, smiles: Any, *, column: str | None = None) -> Appl
     ----------
     known : list of str, Series, array, or frame with ``column``
         The molecules that a model learned from.
-    smiles : list of str, Series, array, or frame with ``column``
     column : str, optional
         The column of frames that holds the SMILES.
-
-    Returns
-    -------
-    Applicability
 
     Examples
     --------
@@ -134,8 +129,6 @@ def acquire(
         How many.
     diversity : float, default=0.5
         0 takes the most uncertain ones, however similar.
-    column : str, optional
-        The column of a frame that holds the SMILES.
 
     Returns
     -------

@@ -115,10 +115,6 @@ def scenarios(predictions: Mapping[str, Any], y: Any) -> Scenarios:
     y : array of shape (samples,) or (samples, targets)
         The truth.
 
-    Returns
-    -------
-    Scenarios
-
     References
     ----------
     22HLT01 QUMPHY, report D2, 2026, table 16 and figure 9.

@@ -58,7 +58,6 @@ def make_af_ppg(
     difficulty : float, default=0.3
         From 0 to 1: how many of the segments of someone with fibrillation show it barely, and how
         many in sinus rhythm have extra beats.
-    random_state : int, Generator or None, optional
 
     Returns
     -------
@@ -124,7 +123,6 @@ def make_pressure_ppg(
         Standard deviation of the noise, in heights of a pulse.
     between : float, default=8.0
         Standard deviation over subjects of the shift, in mmHg of systolic pressure.
-    random_state : int, Generator or None, optional
 
     Returns
     -------
@@ -186,7 +184,6 @@ def make_motor_imagery(
     sampling_rate : float, default=128.0
     strength : float, default=0.6
         From 0 (nothing to learn) to 1: how far a rhythm falls; subjects vary around it.
-    random_state : int, Generator or None, optional
 
     Returns
     -------

@@ -203,10 +203,6 @@ def screen(
     targets : bool, default=True
         Whether segments with a missing target are dropped as well.
 
-    Returns
-    -------
-    Screening
-
     Examples
     --------
     >>> import numpy as np

@@ -102,10 +102,6 @@ def read_long_csv(
     sampling_rate : float, optional
         By default what the times say, which must then be equally spaced.
 
-    Returns
-    -------
-    Signals
-
     Examples
     --------
     >>> import pandas as pd

@@ -60,19 +60,12 @@ def run_study(
         "quick" takes a CPU minutes. "paper" is the whole experiment.
     repeats : int, optional
         How many runs, each with its own seed; the study has a default.
-    random_state : int, Generator or None, optional
-    confidence : float, default=0.95
-        Confidence of the intervals.
     checkpoint : path, optional
         A folder from which a stopped study continues; needs an integer as ``random_state``.
     progress : bool, default=False
         Whether to show progress bars.
     **options
         Options of this study, which ``STUDIES[study].options`` lists.
-
-    Returns
-    -------
-    StudyResult
 
     Examples
     --------
