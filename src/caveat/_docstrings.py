@@ -54,7 +54,8 @@ def describe_parameters(
             text = _completed(documented.__doc__, _defaults(documented), tables, returns)
             name = documented.__name__
             used = re.search(rf"^(>>>|\.\.\.) .*(?<![.\w]){name}\(", text, re.MULTILINE)
-            if package and used and f"import {name}\n" not in text:
+            known = rf"^>>> from (caveat|{package}) import .*\b{name}\b"
+            if package and used and not re.search(known, text, re.MULTILINE):
                 text = _IMPORTS.sub(rf"\g<0>>>> from {package} import {name}\n", text)
             documented.__doc__ = text
         return documented
@@ -67,6 +68,7 @@ def describe_package(name: str, *tables: Mapping[str, str]) -> None:
 
     Where parameters are described and the result is the object itself, or one of a class of caveat,
     the section "Returns" says so. What is imported only when it is used is left as it is.
+    Examples of functions get the import of what they show.
 
     Parameters
     ----------
@@ -78,14 +80,16 @@ def describe_package(name: str, *tables: Mapping[str, str]) -> None:
     """
     package = vars(sys.modules[name])
     for offered in (package[each] for each in package["__all__"] if each in package):
-        methods = vars(offered).values() if isinstance(offered, type) else [offered]
+        is_class = isinstance(offered, type)
+        methods = vars(offered).values() if is_class else [offered]
         for method in methods:
             # A class method holds a function, and so does a method that is not always there.
             function = getattr(method, "__func__", getattr(method, "fn", method))
             if not isinstance(function, FunctionType) or function.__name__.startswith("_"):
                 continue
             itself = offered.__name__ if isinstance(method, classmethod) else "self"
-            describe_parameters(*tables, _SHARED, _result(function, itself))(function)
+            told = *tables, _SHARED, _result(function, itself)
+            describe_parameters(*told, package="" if is_class else name)(function)
 
 
 def _result(function: FunctionType, itself: str) -> dict[str, str]:

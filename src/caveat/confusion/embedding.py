@@ -77,7 +77,6 @@ def embed_samples(
     Examples
     --------
     >>> import numpy as np
-    >>> from caveat.confusion import embed_samples
     >>> rng = np.random.default_rng(0)
     >>> X, p = rng.normal(size=(200, 8)), rng.dirichlet(np.ones(3), 200)
     >>> embedded = embed_samples(X, p, samples=60, random_state=0)

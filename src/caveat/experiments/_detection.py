@@ -150,7 +150,6 @@ def class_detection(
     --------
     >>> from sklearn.datasets import load_wine
     >>> from sklearn.ensemble import RandomForestClassifier
-    >>> from caveat.experiments import class_detection
     >>> forest = RandomForestClassifier(n_estimators=20, min_samples_leaf=5)
     >>> X, y = load_wine(return_X_y=True)
     >>> result = class_detection(forest, X, y, repeats=2, random_state=0)

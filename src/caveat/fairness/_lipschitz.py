@@ -211,7 +211,6 @@ def lipschitz(
     Examples
     --------
     >>> import numpy as np
-    >>> from caveat.fairness import lipschitz
     >>> X = np.random.default_rng(0).normal(size=(400, 1))
     >>> uncertainty = X[:, 0] ** 2  # its slope at x is 2 |x|, and unbounded
     >>> result = lipschitz(uncertainty, X, share=0.9, scale=None, random_state=0)

@@ -94,7 +94,6 @@ def read_features(
     Examples
     --------
     >>> import pathlib, tempfile
-    >>> from caveat.files import read_features
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = pathlib.Path(folder, "animals.csv")
     ...     _ = path.write_text("weight,color,kind\n4,red,cat\n30,black,dog\n5,black,cat\n")

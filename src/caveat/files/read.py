@@ -151,7 +151,6 @@ def read_predictions(
     Examples
     --------
     >>> import pathlib, tempfile
-    >>> from caveat.files import read_predictions
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = pathlib.Path(folder, "predictions.csv")
     ...     _ = path.write_text("p_cat,p_dog,y\n0.9,0.1,cat\n0.4,0.6,cat\n")
@@ -195,7 +194,6 @@ def column_names(
     Examples
     --------
     >>> import pathlib, tempfile
-    >>> from caveat.files import column_names
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = pathlib.Path(folder, "predictions.csv")
     ...     _ = path.write_text("p_cat,p_dog,y\n0.9,0.1,cat\n")

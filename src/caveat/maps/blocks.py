@@ -66,7 +66,6 @@ def block_codes(shape: tuple[int, ...], side: Any) -> NDArray[np.intp]:
 
     Examples
     --------
-    >>> from caveat.maps import block_codes
     >>> block_codes((2, 4), 2).reshape(2, 4)
     array([[0, 0, 1, 1],
            [0, 0, 1, 1]])
@@ -112,7 +111,6 @@ def correlation_length(values: Any, valid: Any = None) -> float:
     Examples
     --------
     >>> import numpy as np
-    >>> from caveat.maps import correlation_length
     >>> stripes = np.repeat(np.random.default_rng(0).normal(size=(40, 20)), 10, axis=1)
     >>> 5 < correlation_length(stripes) < 8
     True

@@ -93,7 +93,6 @@ def molecule_report(smiles: Any, y: Any = None, *, column: str | None = None) ->
 
     Examples
     --------
-    >>> from caveat.molecules import molecule_report
     >>> print(molecule_report(["c1ccccc1", "C1=CC=CC=C1", "oops", "[Na+].[Cl-]"], [1, 2, 3, 4]))
     4 molecules
     - 1 cannot be read: row 2 (not a valid SMILES)

@@ -70,7 +70,6 @@ def applicability(known: Any, smiles: Any, *, column: str | None = None) -> Appl
 
     Examples
     --------
-    >>> from caveat.molecules import applicability
     >>> near = applicability(["CCO", "c1ccccc1"], ["CCO", "c1ccccc1CC"])
     >>> near.similarity[0], near.nearest.tolist(), near.known_scaffold.tolist()
     (np.float64(1.0), [0, 1], [True, True])
@@ -137,7 +136,6 @@ def acquire(
 
     Examples
     --------
-    >>> from caveat.molecules import acquire
     >>> acquire(["CCCCCO", "CCCCCCO", "c1ccccc1"], [0.9, 0.8, 0.5], 2, diversity=2).tolist()
     [0, 2]
     """

@@ -66,7 +66,6 @@ def featurize(
 
     Examples
     --------
-    >>> from caveat.molecules import featurize
     >>> featurize(["CCO", "c1ccccc1", "not a molecule"], on_error="drop").rows.tolist()
     [0, 1]
     """

@@ -65,7 +65,6 @@ def split_molecules(
 
     Examples
     --------
-    >>> from caveat.molecules import split_molecules
     >>> smiles = ["c1ccccc1C", "c1ccccc1CC", "c1ccccc1O", "C1CCCCC1C", "CCO"]
     >>> train, validation, test = split_molecules(smiles, sizes=(0.6, 0.2, 0.2))
     >>> train.tolist(), test.tolist()
@@ -105,7 +104,6 @@ def scaffolds(smiles: Any, *, column: str | None = None) -> NDArray[Any]:
 
     Examples
     --------
-    >>> from caveat.molecules import scaffolds
     >>> scaffolds(["c1ccccc1CC", "CCO"]).tolist()
     ['c1ccccc1', '']
     """

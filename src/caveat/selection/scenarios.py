@@ -122,7 +122,6 @@ def scenarios(predictions: Mapping[str, Any], y: Any) -> Scenarios:
     Examples
     --------
     >>> import caveat
-    >>> from caveat.selection import scenarios
     >>> y = [0, 0, 1, 1]
     >>> sure = caveat.Categorical.from_binary([0.1, 0.2, 0.8, 0.9])
     >>> unsure = caveat.Categorical.from_binary([0.4, 0.4, 0.6, 0.6])

@@ -66,7 +66,6 @@ def make_af_ppg(
 
     Examples
     --------
-    >>> from caveat.signals import make_af_ppg
     >>> make_af_ppg(subjects=10, segments=3, random_state=0)
     Signals: 30 segments of 25 s at 32 Hz, 1 channel (ppg), 10 subjects
     """
@@ -131,7 +130,6 @@ def make_pressure_ppg(
 
     Examples
     --------
-    >>> from caveat.signals import make_pressure_ppg
     >>> signals = make_pressure_ppg(subjects=5, segments=4, random_state=0)
     >>> signals.targets, signals.y.shape
     (('systolic', 'diastolic'), (20, 2))
@@ -192,7 +190,6 @@ def make_motor_imagery(
 
     Examples
     --------
-    >>> from caveat.signals import make_motor_imagery
     >>> make_motor_imagery(subjects=2, trials=8, random_state=0).X.shape
     (16, 22, 768)
     """

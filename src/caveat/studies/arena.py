@@ -188,7 +188,6 @@ def run_arena(
 
     Examples
     --------
-    >>> from caveat.studies import run_arena
     >>> result = run_arena(
     ...     calibrators=["ts", "platt"], data=["blobs", "noisy"], models=["naive_bayes"],
     ...     samples=200,

@@ -69,7 +69,6 @@ def run_study(
 
     Examples
     --------
-    >>> from caveat.studies import run_study
     >>> result = run_study(
     ...     "disentanglement", "wine", methods="mc-dropout", repeats=2, random_state=0,
     ...     detection=False, settings={"epochs": 2, "passes": 5},
