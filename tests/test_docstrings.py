@@ -141,7 +141,12 @@ def test_sections_that_many_share_stand_where_they_belong():
 
 def test_a_package_is_described_at_once(monkeypatch):
     def measure(bins=15) -> caveat.Categorical:
-        """Measure."""
+        """Measure.
+
+        Examples
+        --------
+        >>> measure(3)
+        """
 
     def plain(other):
         """Plain."""
@@ -156,18 +161,31 @@ def test_a_package_is_described_at_once(monkeypatch):
         def load(cls, bins) -> int:
             """Load."""
 
+        @classmethod
+        def make(cls, bins) -> Self:
+            """Make."""
+
+        def draw(self, random_state=None, progress=False):
+            """Draw."""
+
         def _hidden(self, bins):
             """Hidden."""
 
     offered = {"measure": measure, "plain": plain, "Method": Method, "SIZE": 1}
-    package = SimpleNamespace(__all__=list(offered), **offered)
+    package = SimpleNamespace(__all__=[*offered, "imported_later"], **offered)
     monkeypatch.setitem(sys.modules, "a_package", package)
     describe_package("a_package", TABLE)
     assert sections_of(measure.__doc__)["Returns"].strip() == "Categorical"
+    assert ">>> from a_package import measure\n" in measure.__doc__
     assert plain.__doc__ == "Plain.\n"
     assert sections_of(Method.fit.__doc__)["Returns"].strip() == "self"
     assert "Returns" not in sections_of(Method.load.__doc__)
     assert "bins : int\n    Number of bins." in Method.load.__doc__
+    assert sections_of(Method.make.__doc__)["Returns"].strip() == "Method"
+    assert sections_of(Method.draw.__doc__)["Parameters"].strip() == (
+        "random_state : int, Generator or None, optional\n"
+        "progress : bool, default=False\n    Whether to show a progress bar."
+    )
     assert Method._hidden.__doc__ == "Hidden."
 
 
@@ -210,6 +228,11 @@ def test_examples_import_what_they_show():
     ]  # fmt: skip
     # Neither twice, nor if it is called by another name.
     assert example(f"{line}\n>>> value(1)") == [line, ">>> value(1)"]
+    for other in (">>> from a.b import Kind, value", ">>> from caveat import value"):
+        assert example(f"{other}\n>>> value(1)") == [other, ">>> value(1)"]
+    # Another package may have something else of that name.
+    other = ">>> from a.c import value"
+    assert example(f"{other}\n>>> value(1)") == [line, other, ">>> value(1)"]
     assert example(">>> a.b.value(1)") == [">>> a.b.value(1)"]
     assert example(">>> value(1)", package="") == [">>> value(1)"]
 

@@ -54,7 +54,8 @@ def describe_parameters(
             text = _completed(documented.__doc__, _defaults(documented), tables, returns)
             name = documented.__name__
             used = re.search(rf"^(>>>|\.\.\.) .*(?<![.\w]){name}\(", text, re.MULTILINE)
-            if package and used and f"import {name}\n" not in text:
+            known = rf"^>>> from (caveat|{package}) import .*\b{name}\b"
+            if package and used and not re.search(known, text, re.MULTILINE):
                 text = _IMPORTS.sub(rf"\g<0>>>> from {package} import {name}\n", text)
             documented.__doc__ = text
         return documented
@@ -66,31 +67,36 @@ def describe_package(name: str, *tables: Mapping[str, str]) -> None:
     """Complete the docstrings of the functions of a package and of the methods of its classes.
 
     Where parameters are described and the result is the object itself, or one of a class of caveat,
-    the section "Returns" says so.
+    the section "Returns" says so. What is imported only when it is used is left as it is.
+    Examples of functions get the import of what they show.
 
     Parameters
     ----------
     name : str
         The package, which has all that it offers in ``__all__``.
     *tables : mapping of str to str
-        As in `describe_parameters`.
+        As in `describe_parameters`; parameters of many packages, such as ``random_state``, need no
+        entry.
     """
     package = vars(sys.modules[name])
-    for offered in (package[each] for each in package["__all__"]):
-        methods = vars(offered).values() if isinstance(offered, type) else [offered]
+    for offered in (package[each] for each in package["__all__"] if each in package):
+        is_class = isinstance(offered, type)
+        methods = vars(offered).values() if is_class else [offered]
         for method in methods:
             # A class method holds a function, and so does a method that is not always there.
             function = getattr(method, "__func__", getattr(method, "fn", method))
             if not isinstance(function, FunctionType) or function.__name__.startswith("_"):
                 continue
-            describe_parameters(*tables, _result(function))(function)
+            itself = offered.__name__ if isinstance(method, classmethod) else "self"
+            told = *tables, _SHARED, _result(function, itself)
+            describe_parameters(*told, package="" if is_class else name)(function)
 
 
-def _result(function: FunctionType) -> dict[str, str]:
+def _result(function: FunctionType, itself: str) -> dict[str, str]:
     """Return the section on the result of a function, as far as its annotation says it."""
     kind: Any = function.__annotations__.get("return")
     if kind is Self:
-        return {"Returns": "self"}
+        return {"Returns": itself}
     ours = isinstance(kind, type) and kind.__module__.startswith("caveat.")
     return {"Returns": kind.__name__} if ours else {}
 
@@ -103,6 +109,17 @@ def entries_of(section: str) -> dict[str, str]:
         for entry in entries
         for name in entry.partition("\n")[0].partition(" : ")[0].split(",")
     }
+
+
+_SHARED = entries_of("""\
+confidence : float
+    Confidence of the intervals.
+progress : bool
+    Whether to show a progress bar.
+random_state : int, Generator or None
+resamples : int
+    The number of bootstrap resamples; 0 gives no intervals.
+""")
 
 
 def sections_of(docstring: str) -> dict[str, str]:

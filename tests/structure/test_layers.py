@@ -65,7 +65,6 @@ FORWARDS = {
     ("estimators/sklearn_models.py", "_own_adapter", "models"),
     ("evaluation/answers.py", "evaluate", "summaries"),
     ("evaluation/comparison.py", "compare", "summaries"),
-    ("experiments/_saved.py", "plot", "charts"),
     ("models/chemprop.py", "_read", "molecules"),
     ("metrics/entry.py", "interval", "resampling"),
     ("predictions/_container.py", "decompose", "uncertainty"),

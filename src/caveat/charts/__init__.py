@@ -102,7 +102,11 @@ __all__ = [
 ]
 
 PARAMETERS = entries_of("""\
+decomposition : str
+    By default the first.
 evaluation : Evaluation
+pixels : PredictionMap
+    The prediction, of two axes.
 target : str
     The target, where there are several; by default the first.
 """)

@@ -55,8 +55,6 @@ def sweeps(result: Disentanglement, decomposition: str | None = None) -> tuple[C
     ----------
     result : Disentanglement
         What `caveat.disentanglement_error` returned.
-    decomposition : str, optional
-        By default the first.
 
     Returns
     -------

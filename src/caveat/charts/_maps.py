@@ -28,8 +28,6 @@ def class_map(pixels: PredictionMap, truth: Any = None, missing: Any = None) -> 
 
     Parameters
     ----------
-    pixels : PredictionMap
-        The prediction, of two axes.
     truth : array of labels of the shape of the image, optional
         True classes to show in place of the predicted ones.
     missing : label, optional
@@ -51,8 +49,6 @@ def kind_map(pixels: PredictionMap, distances: Any = None) -> Chart:
 
     Parameters
     ----------
-    pixels : PredictionMap
-        The prediction, of two axes.
     distances : array of shape (classes, classes), optional
         Distances between the classes, which it needs; see `caveat.explain_uncertainty`.
 
@@ -138,8 +134,6 @@ def layer_map(
 
     Parameters
     ----------
-    pixels : PredictionMap
-        The prediction, of two axes.
     measure : str, default="gini_impurity"
         A name in ``caveat.uncertainty.MEASURES``.
     distances : array of shape (classes, classes), optional

@@ -1,5 +1,6 @@
 """Which classes a model confuses, how far apart they are, and which measure shows it best."""
 
+from .._docstrings import describe_package
 from ._measure_rows import MeasureRow
 from ._mistakes import MistakeRow
 from ._pairs import Confusion, PairRow
@@ -22,3 +23,5 @@ __all__ = [
     "embed_samples",
     "explain_uncertainty",
 ]
+
+describe_package(__name__)

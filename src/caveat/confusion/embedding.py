@@ -68,11 +68,6 @@ def embed_samples(
         At most so many are shown, drawn at random; the time grows with their number.
     perplexity : float, default=30.0
         About how many neighbors each sample has; less than a third of the samples.
-    random_state : int, Generator or None, optional
-
-    Returns
-    -------
-    SampleEmbedding
 
     References
     ----------
@@ -82,7 +77,6 @@ def embed_samples(
     Examples
     --------
     >>> import numpy as np
-    >>> from caveat.confusion import embed_samples
     >>> rng = np.random.default_rng(0)
     >>> X, p = rng.normal(size=(200, 8)), rng.dirichlet(np.ones(3), 200)
     >>> embedded = embed_samples(X, p, samples=60, random_state=0)

@@ -257,10 +257,6 @@ def explain_uncertainty(
     confidence : float, default=0.95
         The confidence level of these intervals.
 
-    Returns
-    -------
-    UncertaintyExplanation
-
     References
     ----------
     .. [1] S. Chlaily, D. Ratha, P. Lozou, A. Marinoni. On Measures of Uncertainty in

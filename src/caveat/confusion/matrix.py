@@ -125,14 +125,8 @@ def confusion_matrix(
     cluster : array of shape (samples,), optional
         Samples that belong together, such as the pixels of one block of an image (see
         `caveat.maps.PredictionMap.blocks`): intervals take them for one.
-    confidence : float, default=0.95
     resamples : int, default=1000
         For the interval of kappa.
-    random_state : int, Generator or None, optional
-
-    Returns
-    -------
-    ConfusionMatrix
     """
     given = as_classes(prediction, y)
     confidence = check_fraction(confidence, "confidence")

@@ -232,14 +232,6 @@ def compare_measures(
         Samples that belong together: whole clusters are resampled.
     by_class : bool, default=True
         Whether to add rows for the samples of each true class.
-    confidence : float, default=0.95
-    resamples : int, default=1000
-        The number of bootstrap resamples; 0 gives no intervals.
-    random_state : int, Generator or None, optional
-
-    Returns
-    -------
-    MeasureComparison
 
     References
     ----------

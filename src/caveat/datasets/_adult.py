@@ -57,7 +57,6 @@ def load_adult() -> Dataset:
 
     Examples
     --------
-    >>> from caveat.datasets import load_adult
     >>> load_adult()  # doctest: +SKIP
     Dataset(45,222 samples, 103 features, groups by race, sex, age, 15,060 held out for testing)
     """

@@ -43,7 +43,6 @@ def load_compas() -> Dataset:
 
     Examples
     --------
-    >>> from caveat.datasets import load_compas
     >>> load_compas()  # doctest: +SKIP
     Dataset(6,172 samples, 12 features, groups by race, sex, age, no given split)
     """

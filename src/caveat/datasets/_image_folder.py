@@ -47,7 +47,6 @@ def load_image_folder(
     >>> import tempfile
     >>> from pathlib import Path
     >>> from PIL import Image
-    >>> from caveat.datasets import load_image_folder
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     for name, color in (("leaf", "green"), ("sea", "blue")):
     ...         (Path(folder) / name).mkdir()

@@ -68,7 +68,6 @@ def load_fashion_mnist() -> Dataset:
 
     Examples
     --------
-    >>> from caveat.datasets import load_fashion_mnist
     >>> load_fashion_mnist()  # doctest: +SKIP
     Dataset(70,000 samples, 1 x 28 x 28, 10 classes, 10,000 held out for testing)
     """
@@ -111,7 +110,6 @@ def load_cifar10() -> Dataset:
 
     Examples
     --------
-    >>> from caveat.datasets import load_cifar10
     >>> load_cifar10()  # doctest: +SKIP
     Dataset(60,000 samples, 3 x 32 x 32, 10 classes, 10,000 held out for testing)
     """

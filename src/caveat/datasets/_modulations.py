@@ -261,7 +261,6 @@ def make_modulations(
 
     Examples
     --------
-    >>> from caveat.datasets import make_modulations
     >>> data = make_modulations(0, samples=5, snr=50)
     >>> data
     Dataset(55 samples, 2 x 1024, 11 classes, 11 held out for testing)

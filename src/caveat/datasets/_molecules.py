@@ -94,7 +94,6 @@ def load_molecules(name: str, *, target: str | None = None) -> MoleculeTable:
 
     Examples
     --------
-    >>> from caveat.datasets import load_molecules
     >>> load_molecules("freesolv")  # doctest: +SKIP
     MoleculeTable(642 molecules, FreeSolv: free energy of hydration, kcal/mol)
     """

@@ -35,7 +35,6 @@ def load_wine() -> Dataset:
 
     Examples
     --------
-    >>> from caveat.datasets import load_wine
     >>> load_wine()
     Dataset(178 samples, 13 features, 3 classes, no given split)
     """
@@ -69,7 +68,6 @@ def make_two_moons(
 
     Examples
     --------
-    >>> from caveat.datasets import make_two_moons
     >>> make_two_moons(random_state=0)
     Dataset(1,000 samples, 2 features, 2 classes, 200 held out for testing)
     """
@@ -116,7 +114,6 @@ def make_triangle(
 
     Examples
     --------
-    >>> from caveat.datasets import make_triangle
     >>> data = make_triangle(random_state=0)
     >>> left, right = data.X[:, 0] < 0.2, data.X[:, 0] > 0.8
     >>> side = data.X[:, 1] > 0

@@ -123,7 +123,6 @@ def load_scene(path: Any) -> Scene:
     Examples
     --------
     >>> import tempfile, numpy as np
-    >>> from caveat.datasets import load_scene
     >>> path = tempfile.mkdtemp() + "/scene.npz"
     >>> np.savez(path, image=np.ones((3, 4, 2)), labels=np.array([[0, 1, 2, 2]] * 3))
     >>> load_scene(path)
@@ -157,7 +156,6 @@ def load_indian_pines() -> Scene:
 
     Examples
     --------
-    >>> from caveat.datasets import load_indian_pines
     >>> load_indian_pines()  # doctest: +SKIP
     Scene(145 x 145 pixels, 200 channels, 16 classes, 10,776 pixels without label)
     """
@@ -187,7 +185,6 @@ def load_houston() -> Dataset:
 
     Examples
     --------
-    >>> from caveat.datasets import load_houston
     >>> load_houston()  # doctest: +SKIP
     Dataset(2,832 samples, 165 features, 15 classes, no given split)
     """
@@ -229,7 +226,6 @@ def load_trento(folder: Any = None) -> Scene:
 
     Examples
     --------
-    >>> from caveat.datasets import load_trento
     >>> load_trento("data/trento")  # doctest: +SKIP
     Scene(600 x 166 pixels, 65 channels, 6 classes, 69,386 pixels without label)
     """
@@ -280,7 +276,6 @@ def load_bcss(image: Any, mask: Any, *, step: int = 1) -> Scene:
 
     Examples
     --------
-    >>> from caveat.datasets import load_bcss
     >>> load_bcss("images/region.png", "masks/region.png", step=4)  # doctest: +SKIP
     Scene(565 x 637 pixels, 3 channels, 5 classes, 1,024 pixels without label)
     """

@@ -46,7 +46,6 @@ def make_sd1(random_state: RandomState = None, *, samples: int = 100) -> Dataset
 
     Examples
     --------
-    >>> from caveat.datasets import make_sd1
     >>> data = make_sd1(random_state=0)
     >>> bool(abs(data.X[data.groups["group"] == 0]).max() <= 1)
     True
@@ -79,7 +78,6 @@ def make_sd2(random_state: RandomState = None, *, samples: int = 100) -> Dataset
 
     Examples
     --------
-    >>> from caveat.datasets import make_sd2
     >>> make_sd2(random_state=0, samples=1000).X.shape
     (4000, 2)
     """
@@ -106,7 +104,6 @@ def make_sd3(random_state: RandomState = None, *, samples: int = 100) -> Dataset
 
     Examples
     --------
-    >>> from caveat.datasets import make_sd3
     >>> sorted(set(make_sd3(random_state=0).groups["group"].tolist()))
     [0, 1]
     """

@@ -98,7 +98,6 @@ def load_uci(name: str) -> RawTable:
 
     Examples
     --------
-    >>> from caveat.datasets import load_uci
     >>> load_uci("concrete")  # doctest: +SKIP
     RawTable(1,030 samples, 8 features, regression, 20 splits)
     """
@@ -194,7 +193,6 @@ def load_mixed(name: str) -> RawTable:
 
     Examples
     --------
-    >>> from caveat.datasets import load_mixed
     >>> load_mixed("california")  # doctest: +SKIP
     RawTable(20,640 samples, 9 features, regression, no given split)
     """

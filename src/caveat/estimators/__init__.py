@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from .._docstrings import describe_package
 from .._renamed import old_names
 from ._fitting import fit_many
 from ._network import NetworkEstimator
@@ -61,6 +62,8 @@ __all__ = [
     "preset",
     "save",
 ]
+
+describe_package(__name__)
 
 if not TYPE_CHECKING:  # pragma: no branch
     __getattr__ = old_names(__name__)

@@ -297,10 +297,6 @@ class NetworkEstimator(Savable, BaseEstimator):
         validation : pair (X, y), optional
             Held-out samples that decide which epoch is kept, in place of ``validation_fraction``;
             beside a ``Dataset`` or ``DataLoader`` also another one.
-
-        Returns
-        -------
-        self
         """
         from ._fitting import train_together
 

@@ -29,7 +29,7 @@ from sklearn.utils.validation import (
 from .._constructors import declared
 from .._defaults import MEMBERS
 from .._random import generator
-from .._validation import as_weights, check_integer
+from .._validation import as_weights, check_flags, check_integer
 from ..exceptions import InvalidValueError, LabelError, OptionError, ShapeError
 from ._data import as_array, forget, target_names, with_text_names
 from ._fitting import fit_many
@@ -138,8 +138,7 @@ class Ensemble(Savable, BaseEstimator):
     def _check_settings(self, sample_weight: Any) -> list[str]:
         """Return the names of the settings that are seeds, also those of parts."""
         check_integer(self.members, "members")
-        if not isinstance(self.resample, bool | np.bool_):
-            raise OptionError(f"resample must be True or False; got {self.resample!r}")
+        check_flags(resample=self.resample)
         name = type(self.estimator).__name__
         if isinstance(self.estimator, type) or not hasattr(self.estimator, "get_params"):
             raise OptionError(f"estimator must be an estimator to copy; got {self.estimator!r}")

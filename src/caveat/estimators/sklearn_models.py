@@ -172,7 +172,6 @@ def from_sklearn(model: Any) -> Wrapped:
     --------
     >>> from sklearn.datasets import load_diabetes
     >>> from sklearn.ensemble import RandomForestRegressor
-    >>> from caveat.estimators import from_sklearn
     >>> X, y = load_diabetes(return_X_y=True)
     >>> forest = RandomForestRegressor(n_estimators=20, random_state=0).fit(X, y)
     >>> from_sklearn(forest).predict_distribution(X)
@@ -227,7 +226,6 @@ def member_predictions(model: Any, X: Any) -> Any:
     >>> import numpy as np
     >>> from sklearn.datasets import load_iris
     >>> from sklearn.ensemble import RandomForestClassifier
-    >>> from caveat.estimators import member_predictions
     >>> X, y = load_iris(return_X_y=True)
     >>> forest = RandomForestClassifier(n_estimators=20, random_state=0).fit(X, y)
     >>> prediction = member_predictions(forest, X)

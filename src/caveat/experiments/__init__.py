@@ -9,6 +9,7 @@ a fitted model more and more, and ``domain_shift`` compares predictions in and o
 
 from typing import TYPE_CHECKING
 
+from .._docstrings import describe_package, entries_of
 from .._renamed import old_names
 from ._cost import Cost
 from ._detection import class_detection
@@ -43,6 +44,15 @@ __all__ = [
     "gaussian_noise",
     "shift_curves",
 ]
+
+PARAMETERS = entries_of("""\
+checkpoint : path
+    A folder to resume a stopped run from; needs an integer as ``random_state``.
+correlation : {"pearson", "spearman"}
+decomposition : str
+    By default the first.
+""")
+describe_package(__name__, PARAMETERS)
 
 if not TYPE_CHECKING:  # pragma: no branch
     __getattr__ = old_names(__name__)

@@ -128,17 +128,8 @@ def class_detection(
     n_jobs : int, optional
         How many trainings run side by side, by joblib; for networks the number of lock-step
         batches, one by default. Numbers agree, those of networks up to rounding.
-    random_state : int, Generator or None, optional
-    checkpoint : path, optional
-        A folder to resume a stopped run from; needs an integer as ``random_state``.
     confidence : float, default=0.95
         Confidence of the intervals over repeats.
-    progress : bool, default=False
-        Whether to show a progress bar.
-
-    Returns
-    -------
-    ClassDetection
 
     Notes
     -----
@@ -159,7 +150,6 @@ def class_detection(
     --------
     >>> from sklearn.datasets import load_wine
     >>> from sklearn.ensemble import RandomForestClassifier
-    >>> from caveat.experiments import class_detection
     >>> forest = RandomForestClassifier(n_estimators=20, min_samples_leaf=5)
     >>> X, y = load_wine(return_X_y=True)
     >>> result = class_detection(forest, X, y, repeats=2, random_state=0)

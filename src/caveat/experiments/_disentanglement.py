@@ -89,16 +89,8 @@ def disentanglement_error(
         into which the conditions are divided, one by default, and numbers agree up to rounding.
     random_state : int, Generator or None, optional
         Decides subsets, noise and seeds of the models.
-    checkpoint : path, optional
-        A folder to resume a stopped run from; needs an integer as ``random_state``.
-    progress : bool, default=False
-        Whether to show a progress bar.
     confidence : float, default=0.95
         Confidence of the intervals over repeats.
-
-    Returns
-    -------
-    Disentanglement
 
     Notes
     -----

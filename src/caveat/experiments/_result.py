@@ -224,12 +224,6 @@ class Disentanglement(Saved, Drawable):
         Parameters
         ----------
         kind : {"size", "noise"}
-        decomposition : str, optional
-            By default the first.
-
-        Returns
-        -------
-        Curve
         """
         if not isinstance(kind, str) or kind not in _KINDS:
             raise OptionError(f"kind of a curve must be 'size' or 'noise'; got {kind!r}")
@@ -259,15 +253,8 @@ class Disentanglement(Saved, Drawable):
 
         Parameters
         ----------
-        correlation : {"pearson", "spearman"}, default="pearson"
         weights : four numbers, default=(1, 1, 1, 1)
             Weights of C1, C2, O1 and O2.
-        decomposition : str, optional
-            By default the first.
-
-        Returns
-        -------
-        UDE
         """
         name = self._decomposition(decomposition)
         return disentanglement(
@@ -286,11 +273,6 @@ class Disentanglement(Saved, Drawable):
         disentanglement: samples that are rare and ambiguous at once give a valid pair of estimators
         a high correlation, and two estimators that both follow the wrong cause may have none.
 
-        Parameters
-        ----------
-        decomposition : str, optional
-            By default the first.
-
         Returns
         -------
         float
@@ -302,12 +284,6 @@ class Disentanglement(Saved, Drawable):
         self, decomposition: str | None = None, correlation: str = "pearson"
     ) -> "DisentanglementVerdict":
         """Say in plain words whether the split is real.
-
-        Parameters
-        ----------
-        decomposition : str, optional
-            By default the first.
-        correlation : {"pearson", "spearman"}, default="pearson"
 
         Returns
         -------

@@ -1,65 +1,24 @@
 """What results of experiments share: text, tables, charts, JSON and back."""
 
 import json
-from collections.abc import Iterable, Sequence
 from dataclasses import fields, is_dataclass
-from html import escape
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 
 from ..exceptions import FileFormatError
-from ..results.tables import ShownTable, html_tables, plain, terminal_table
+from ..results.tables import Plottable, Tabulated, plain
 
 _VERSION = 1
 
 Part = TypeVar("Part")
 
 
-class Saved:
+class Saved(Tabulated, Plottable):
     """A dataclass that can be shown, drawn, written as JSON and read again."""
 
     format_name: ClassVar[str]
     """What tells the files of one kind of result from others."""
-
-    def plot(self, kind: str | None = None, **options: Any) -> Any:
-        """Draw a chart in matplotlib Axes; see `caveat.charts.plot`.
-
-        Parameters
-        ----------
-        kind : str, optional
-            The name of a chart; by default the first that the result has.
-        **options
-            Options of that chart, and ``ax=``.
-
-        Returns
-        -------
-        Axes
-        """
-        from ..charts import plot
-
-        return plot(self, kind, **options)
-
-    def _heading(self) -> str:
-        """Return a line above the tables, or nothing."""
-        return ""
-
-    if TYPE_CHECKING:
-
-        def _tables(self) -> Sequence[ShownTable]: ...
-
-    def _lines(self) -> Iterable[str]:
-        """Return lines below the tables."""
-        return ()
-
-    def __repr__(self) -> str:
-        tables = [terminal_table(*table).rstrip("\n") for table in self._tables()]
-        heading = [self._heading()] if self._heading() else []
-        return "\n".join([*heading, *tables, *self._lines()]) + "\n"
-
-    def _repr_html_(self) -> str:
-        heading = f"<p>{escape(self._heading())}</p>" if self._heading() else ""
-        return heading + html_tables(self._tables(), self._lines())
 
     def to_json(self) -> str:
         """Return all of it as JSON, from which `from_json` makes the same again."""

@@ -35,7 +35,6 @@ def gaussian_noise(X: Any, strength: float, rng: np.random.Generator) -> Any:
     Examples
     --------
     >>> import numpy as np
-    >>> from caveat.experiments import gaussian_noise
     >>> X = np.array([[0.0, 7.0], [2.0, 7.0]])
     >>> noisy = gaussian_noise(X, 0.1, np.random.default_rng(0))
     >>> noisy.round(3).tolist()
@@ -92,21 +91,13 @@ def shift_curves(
         calibration and ranking, as far as the prediction supports them.
     decomposition : str, default="auto"
         How to split the uncertainty, see `caveat.decompose`.
-    confidence : float, default=0.95
-        Confidence of the intervals.
     resamples : int, default=1000
         Bootstrap resamples of the samples; 0 leaves the intervals out.
-    random_state : int, Generator or None, optional
-
-    Returns
-    -------
-    ShiftCurves
 
     Examples
     --------
     >>> from sklearn.datasets import load_wine
     >>> from sklearn.ensemble import RandomForestClassifier
-    >>> from caveat.experiments import shift_curves
     >>> X, y = load_wine(return_X_y=True)
     >>> forest = RandomForestClassifier(n_estimators=50, random_state=0).fit(X[::2], y[::2])
     >>> result = shift_curves(forest, X[1::2], y[1::2], resamples=100, random_state=0)
@@ -182,9 +173,6 @@ def domain_shift(
         How to split the uncertainty, see `caveat.decompose`.
     resamples : int, default=1000
         Bootstrap resamples, drawn independently in and out of domain; 0 leaves the intervals out.
-    confidence : float, default=0.95
-        Confidence of the intervals.
-    random_state : int, Generator or None, optional
 
     Returns
     -------
@@ -200,7 +188,6 @@ def domain_shift(
     Examples
     --------
     >>> import caveat, numpy as np
-    >>> from caveat.experiments import domain_shift
     >>> rng = np.random.default_rng(0)
     >>> inside = caveat.Gaussian(rng.normal(0, 0.1, size=(10, 300, 1)), 1.0)
     >>> outside = caveat.Gaussian(rng.normal(0, 1, size=(10, 300, 1)), 1.0)

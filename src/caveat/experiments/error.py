@@ -9,7 +9,7 @@ import numpy as np
 from .._validation import LARGEST, FloatArray
 from ..exceptions import OptionError
 from ..resampling.student import student_interval
-from ..results.tables import ShownTable, html_tables, number, terminal_table
+from ..results.tables import ShownTable, Tabulated, number
 
 RESAMPLES = 1000
 """Bootstrap resamples of the repeats."""
@@ -71,7 +71,7 @@ class Term:
 
 
 @dataclass(frozen=True, repr=False)
-class UDE:
+class UDE(Tabulated):
     r"""The uncertainty disentanglement error of one decomposition.
 
     .. math::
@@ -139,11 +139,11 @@ class UDE:
     def __float__(self) -> float:
         return self.value
 
-    def __repr__(self) -> str:
-        return "\n".join([terminal_table(*self.table()).rstrip("\n"), *self.notes]) + "\n"
+    def _tables(self) -> list[ShownTable]:
+        return [self.table()]
 
-    def _repr_html_(self) -> str:
-        return html_tables([self.table()], self.notes)
+    def _lines(self) -> tuple[str, ...]:
+        return self.notes
 
     def table(self) -> ShownTable:
         """Return title, header and lines for a reader."""

@@ -35,8 +35,6 @@ __all__ = [
 PARAMETERS = entries_of("""\
 X : array of shape (samples, features) or frame
     The features. Leave out what should not matter, such as the groups.
-confidence : float
-    The confidence level of the intervals.
 cluster : array of shape (samples,)
     Samples that belong together and are resampled together.
 """)

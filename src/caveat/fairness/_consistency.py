@@ -101,7 +101,6 @@ def consistency(
 
     Examples
     --------
-    >>> from caveat.fairness import consistency
     >>> X = [[0.0], [0.1], [0.2], [5.0], [5.1], [5.2]]
     >>> result = consistency([1, 1, 0, 0, 0, 0], X, neighbors=2, resamples=0)
     >>> result.per_sample["prediction"]

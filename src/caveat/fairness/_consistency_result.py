@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from .._validation import FloatArray
 from ..exceptions import UnknownNameError
 from ..results.rows import called
-from ..results.tables import RowTable, html_tables, interval_words, number, terminal_table
+from ..results.tables import RowTable, ShownTable, Tabulated, interval_words, number
 
 _HEADER = ("of", "group", "raw", "interval", "scaled", "interval", "samples", "note")
 
@@ -75,7 +75,7 @@ class ConsistencyRow:
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Consistency(RowTable[ConsistencyRow]):
+class Consistency(Tabulated, RowTable[ConsistencyRow]):
     """What `consistency` returns: means over all samples and by group, and the values behind them.
 
     Attributes
@@ -140,14 +140,8 @@ class Consistency(RowTable[ConsistencyRow]):
             f"neighbors ({self.distance}), {self.confidence:.0%} intervals"
         )
 
-    def __repr__(self) -> str:
-        return terminal_table(self.description, _HEADER, self._readable())
-
-    def _repr_html_(self) -> str:
-        return html_tables([(self.description, _HEADER, self._readable())])
-
-    def _readable(self) -> list[list[str]]:
-        return [
+    def _tables(self) -> list[ShownTable]:
+        body = [
             [
                 row.quantity,
                 row.label,
@@ -160,3 +154,4 @@ class Consistency(RowTable[ConsistencyRow]):
             ]
             for row in self.rows
         ]
+        return [(self.description, _HEADER, body)]

@@ -13,7 +13,7 @@ from .._renamed import suggests_parameters
 from .._validation import FloatArray, check_fraction
 from ..exceptions import ShapeError
 from ..results.rows import called
-from ..results.tables import RowTable, html_tables, interval_words, number, terminal_table
+from ..results.tables import RowTable, ShownTable, Tabulated, interval_words, number
 from ._consistency import columns_of_values, spread_of
 from ._features import as_features, check_distance, scaled_features
 from ._neighbors import Distance, distances
@@ -84,7 +84,7 @@ class LipschitzRow:
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Lipschitz(RowTable[LipschitzRow]):
+class Lipschitz(Tabulated, RowTable[LipschitzRow]):
     """What `lipschitz` returns.
 
     Attributes
@@ -126,14 +126,8 @@ class Lipschitz(RowTable[LipschitzRow]):
             f"({self.distance}), {self.confidence:.0%} intervals"
         )
 
-    def __repr__(self) -> str:
-        return terminal_table(self.description, _HEADER, self._readable())
-
-    def _repr_html_(self) -> str:
-        return html_tables([(self.description, _HEADER, self._readable())])
-
-    def _readable(self) -> list[list[str]]:
-        return [
+    def _tables(self) -> list[ShownTable]:
+        body = [
             [
                 row.quantity,
                 row.label,
@@ -147,6 +141,7 @@ class Lipschitz(RowTable[LipschitzRow]):
             ]
             for row in self.rows
         ]
+        return [(self.description, _HEADER, body)]
 
 
 @suggests_parameters
@@ -211,7 +206,6 @@ def lipschitz(
     Examples
     --------
     >>> import numpy as np
-    >>> from caveat.fairness import lipschitz
     >>> X = np.random.default_rng(0).normal(size=(400, 1))
     >>> uncertainty = X[:, 0] ** 2  # its slope at x is 2 |x|, and unbounded
     >>> result = lipschitz(uncertainty, X, share=0.9, scale=None, random_state=0)

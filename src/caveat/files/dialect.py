@@ -91,14 +91,9 @@ def sniff(
     delimiter, decimal, encoding : str, optional
         What is known already.
 
-    Returns
-    -------
-    Dialect
-
     Examples
     --------
     >>> import pathlib, tempfile
-    >>> from caveat.files import sniff
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = pathlib.Path(folder, "table.csv")
     ...     _ = path.write_text('"risk";"land"\n0,25;"Österreich"\n0,5;NA\n', encoding="cp1252")

@@ -91,14 +91,9 @@ def read_features(
     keep_na : bool, default=False
         Take ``NA``, ``null`` and the like in a text column of a CSV as text, not as missing.
 
-    Returns
-    -------
-    FeatureTable
-
     Examples
     --------
     >>> import pathlib, tempfile
-    >>> from caveat.files import read_features
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = pathlib.Path(folder, "animals.csv")
     ...     _ = path.write_text("weight,color,kind\n4,red,cat\n30,black,dog\n5,black,cat\n")

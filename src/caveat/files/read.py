@@ -148,14 +148,9 @@ def read_predictions(
         text, such as the code of Namibia. By default they are missing, as an empty entry always is.
         The other formats have missing values of their own, and text is what it says there.
 
-    Returns
-    -------
-    PredictionTable
-
     Examples
     --------
     >>> import pathlib, tempfile
-    >>> from caveat.files import read_predictions
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = pathlib.Path(folder, "predictions.csv")
     ...     _ = path.write_text("p_cat,p_dog,y\n0.9,0.1,cat\n0.4,0.6,cat\n")
@@ -199,7 +194,6 @@ def column_names(
     Examples
     --------
     >>> import pathlib, tempfile
-    >>> from caveat.files import column_names
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = pathlib.Path(folder, "predictions.csv")
     ...     _ = path.write_text("p_cat,p_dog,y\n0.9,0.1,cat\n")

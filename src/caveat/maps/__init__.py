@@ -5,6 +5,7 @@ metrics get intervals from blocks of neighboring pixels, and images that do not 
 measured window by window.
 """
 
+from .._docstrings import describe_package
 from .blocks import BlockSize, block_codes, choose_block, correlation_length
 from .evaluating import LabeledPixels, MapEvaluation
 from .layers import MapLayers, map_layers
@@ -26,3 +27,5 @@ __all__ = [
     "measure_windows",
     "windows",
 ]
+
+describe_package(__name__)

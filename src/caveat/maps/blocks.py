@@ -66,7 +66,6 @@ def block_codes(shape: tuple[int, ...], side: Any) -> NDArray[np.intp]:
 
     Examples
     --------
-    >>> from caveat.maps import block_codes
     >>> block_codes((2, 4), 2).reshape(2, 4)
     array([[0, 0, 1, 1],
            [0, 0, 1, 1]])
@@ -112,7 +111,6 @@ def correlation_length(values: Any, valid: Any = None) -> float:
     Examples
     --------
     >>> import numpy as np
-    >>> from caveat.maps import correlation_length
     >>> stripes = np.repeat(np.random.default_rng(0).normal(size=(40, 20)), 10, axis=1)
     >>> 5 < correlation_length(stripes) < 8
     True
@@ -160,10 +158,6 @@ def choose_block(errors: Any, valid: Any = None) -> BlockSize:
         The error of each pixel, such as 1 where the prediction is wrong.
     valid : array of bool of the same shape, optional
         Which pixels count.
-
-    Returns
-    -------
-    BlockSize
     """
     length = correlation_length(errors, valid)
     shape = to_numpy(errors, "errors").array.shape

@@ -129,10 +129,6 @@ def map_layers(
     channels : three int, default=(0, 1, 2)
         Which of its channels are red, green and blue.
 
-    Returns
-    -------
-    MapLayers
-
     Examples
     --------
     >>> import numpy as np

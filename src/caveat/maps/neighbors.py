@@ -34,10 +34,6 @@ def average_neighbors(
     rounds : int, default=1
         How often to average; each round reaches one pixel further.
 
-    Returns
-    -------
-    PredictionMap
-
     References
     ----------
     .. [1] K. Liu, T. Sun, H. Zeng, Y. Zhang, C.-M. Pun, C.-M. Vong. Spatial-Aware Conformal

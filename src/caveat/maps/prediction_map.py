@@ -293,10 +293,6 @@ class PredictionMap(Drawable):
         missing : label, optional
             What ``y`` is where a pixel has no label, such as 0 or -1; NaN and None always are. Such
             pixels are left out and counted.
-
-        Returns
-        -------
-        LabeledPixels
         """
         return labeled_pixels(self, y, block, missing)
 
@@ -315,10 +311,6 @@ class PredictionMap(Drawable):
             What ``y`` is where a pixel has no label; see `labeled`.
         **options
             Those of `caveat.evaluate`.
-
-        Returns
-        -------
-        MapEvaluation
         """
         one = self.labeled(y, block=block, missing=missing)
         result = evaluate(one.prediction, one.y, cluster=one.cluster, **options)

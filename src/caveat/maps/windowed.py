@@ -44,7 +44,6 @@ def windows(height: int, width: int, pixels: int = WINDOW) -> Iterator[tuple[sli
 
     Examples
     --------
-    >>> from caveat.maps import windows
     >>> [(rows.start, rows.stop) for rows, _ in windows(10, 100, 400)]
     [(0, 4), (4, 8), (8, 10)]
     """
@@ -95,7 +94,6 @@ def measure_windows(
     Examples
     --------
     >>> import numpy as np
-    >>> from caveat.maps import measure_windows
     >>> p = np.moveaxis(np.random.default_rng(0).dirichlet(np.ones(3), (50, 40)), -1, 0)
     >>> measure_windows(p, "gini", pixels=400).shape
     (50, 40)

@@ -7,6 +7,7 @@ torch alone.
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from .._docstrings import describe_package, entries_of
 from .checks import MoleculeReport, molecule_report
 from .data import MoleculeData
 from .domain import Applicability, acquire, applicability
@@ -46,6 +47,13 @@ __all__ = [
     "split_molecules",
     "split_shift",
 ]
+
+PARAMETERS = entries_of("""\
+column : str
+    The column of a frame that holds the SMILES.
+smiles : list of str, Series, array, or frame with ``column``
+""")
+describe_package(__name__, PARAMETERS)
 
 
 _NEED_TORCH = {

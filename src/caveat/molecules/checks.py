@@ -88,19 +88,11 @@ def molecule_report(smiles: Any, y: Any = None, *, column: str | None = None) ->
 
     Parameters
     ----------
-    smiles : list of str, Series, array, or frame with ``column``
     y : array of shape (molecules,) or (molecules, targets), optional
         Values or labels; missing ones are NaN or None.
-    column : str, optional
-        The column of a frame that holds the SMILES.
-
-    Returns
-    -------
-    MoleculeReport
 
     Examples
     --------
-    >>> from caveat.molecules import molecule_report
     >>> print(molecule_report(["c1ccccc1", "C1=CC=CC=C1", "oops", "[Na+].[Cl-]"], [1, 2, 3, 4]))
     4 molecules
     - 1 cannot be read: row 2 (not a valid SMILES)

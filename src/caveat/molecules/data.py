@@ -77,7 +77,6 @@ class MoleculeData:
 
         Parameters
         ----------
-        smiles : list of str, Series, array, or frame with ``column``
         y : array of shape (molecules,)
         column : str, optional
             As in `featurize`, like the three that follow.
@@ -127,7 +126,6 @@ class MoleculeData:
         kind : {"random", "scaffold", "scaffold-balanced", "cluster"}
             Clusters are made by rdkit; the others need it no more.
         sizes : three floats, default=(0.8, 0.1, 0.1)
-        random_state : int, Generator or None, optional
         """
         check_choice(kind, "kind", ("random", "scaffold", "scaffold-balanced", "cluster"))
         groups = self.scaffolds if kind.startswith("scaffold") else None

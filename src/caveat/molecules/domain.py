@@ -65,17 +65,11 @@ def applicability(known: Any, smiles: Any, *, column: str | None = None) -> Appl
     ----------
     known : list of str, Series, array, or frame with ``column``
         The molecules that a model learned from.
-    smiles : list of str, Series, array, or frame with ``column``
     column : str, optional
         The column of frames that holds the SMILES.
 
-    Returns
-    -------
-    Applicability
-
     Examples
     --------
-    >>> from caveat.molecules import applicability
     >>> near = applicability(["CCO", "c1ccccc1"], ["CCO", "c1ccccc1CC"])
     >>> near.similarity[0], near.nearest.tolist(), near.known_scaffold.tolist()
     (np.float64(1.0), [0, 1], [True, True])
@@ -134,8 +128,6 @@ def acquire(
         How many.
     diversity : float, default=0.5
         0 takes the most uncertain ones, however similar.
-    column : str, optional
-        The column of a frame that holds the SMILES.
 
     Returns
     -------
@@ -144,7 +136,6 @@ def acquire(
 
     Examples
     --------
-    >>> from caveat.molecules import acquire
     >>> acquire(["CCCCCO", "CCCCCCO", "c1ccccc1"], [0.9, 0.8, 0.5], 2, diversity=2).tolist()
     [0, 2]
     """

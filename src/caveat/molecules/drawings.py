@@ -49,7 +49,6 @@ def draw_molecule(smiles: str, *, width: int = 220, height: int = 150) -> str:
 
     Examples
     --------
-    >>> from caveat.molecules import draw_molecule
     >>> draw_molecule("CCO").startswith("<svg")
     True
     """

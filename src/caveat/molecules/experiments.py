@@ -65,13 +65,6 @@ def split_shift(
     metrics : list of str, optional
         As in `caveat.experiments.domain_shift`, like all that follow.
     component : {"total", "aleatoric", "epistemic"}, default="total"
-    resamples : int, default=1000
-    confidence : float, default=0.95
-    random_state : int, Generator or None, optional
-
-    Returns
-    -------
-    DomainShift
 
     Examples
     --------
@@ -209,12 +202,6 @@ def active_learning(
         `acquire`; "uncertain" the same by total uncertainty.
     diversity : float, default=0.5
     repeats : int, default=5
-    confidence : float, default=0.95
-    random_state : int, Generator or None, optional
-
-    Returns
-    -------
-    LearningCurves
 
     Examples
     --------

@@ -55,9 +55,6 @@ def featurize(
 
     Parameters
     ----------
-    smiles : list of str, Series, array, or frame with ``column``
-    column : str, optional
-        The column of a frame that holds the SMILES.
     on_error : {"raise", "drop"}, default="raise"
         What to do with text that is not a molecule; ``rows`` of the result says what was kept.
     most_atoms : int, default=1000
@@ -66,16 +63,9 @@ def featurize(
         A folder in which graphs are kept by content, so that the same molecules are read once.
     n_jobs : int, optional
         Processes; None is one, -1 all cores.
-    progress : bool, default=False
-        Whether to show a progress bar.
-
-    Returns
-    -------
-    MoleculeGraphs
 
     Examples
     --------
-    >>> from caveat.molecules import featurize
     >>> featurize(["CCO", "c1ccccc1", "not a molecule"], on_error="drop").rows.tolist()
     [0, 1]
     """

@@ -49,7 +49,6 @@ def split_molecules(
 
     Parameters
     ----------
-    smiles : list of str, Series, array, or frame with ``column``
     kind : {"scaffold", "scaffold-balanced", "cluster", "random", "time"}, default="scaffold"
         "scaffold": whole Murcko scaffolds, the rarest in the test, then in the validation; it draws
         nothing. "scaffold-balanced": scaffolds that fit into the test or the validation go there in
@@ -57,23 +56,15 @@ def split_molecules(
         of similar molecules (Butina). "time": the oldest to learn from.
     sizes : three floats, default=(0.8, 0.1, 0.1)
         Shares of the three parts, which add up to 1.
-    column : str, optional
-        The column of a frame that holds the SMILES.
     time : array of shape (molecules,), optional
         When each molecule was measured, for ``kind="time"``.
     threshold : float, default=0.4
         The Tanimoto distance within which molecules belong to a cluster.
     groups : array of shape (molecules,), optional
         Scaffolds or clusters that are known already: nothing is read from the SMILES.
-    random_state : int, Generator or None, optional
-
-    Returns
-    -------
-    Split
 
     Examples
     --------
-    >>> from caveat.molecules import split_molecules
     >>> smiles = ["c1ccccc1C", "c1ccccc1CC", "c1ccccc1O", "C1CCCCC1C", "CCO"]
     >>> train, validation, test = split_molecules(smiles, sizes=(0.6, 0.2, 0.2))
     >>> train.tolist(), test.tolist()
@@ -109,12 +100,10 @@ def scaffolds(smiles: Any, *, column: str | None = None) -> NDArray[Any]:
 
     Parameters
     ----------
-    smiles : list of str, Series, array, or frame with ``column``
     column : str, optional
 
     Examples
     --------
-    >>> from caveat.molecules import scaffolds
     >>> scaffolds(["c1ccccc1CC", "CCO"]).tolist()
     ['c1ccccc1', '']
     """
@@ -239,7 +228,6 @@ def leakage(smiles: Any, split: Split, *, column: str | None = None) -> LeakageR
 
     Parameters
     ----------
-    smiles : list of str, Series, array, or frame with ``column``
     split : Split
     column : str, optional
 

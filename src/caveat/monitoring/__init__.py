@@ -24,8 +24,7 @@ path : str or path
 quantity : str
 target : str
 alpha : float
-confidence : float
 resamples : int
-random_state : int or Generator
+    For the intervals of metrics; 0 leaves metrics out.
 """)
 describe_package(__name__, PARAMETERS)

@@ -71,10 +71,6 @@ def drift(
         value). A single number is that of distributions.
     alpha : float, default=0.05
         The level of the tests.
-    confidence : float, default=0.95
-        The confidence level of the intervals.
-    resamples : int, default=1000
-        For the intervals of metrics; 0 leaves metrics out.
     names : pair of str, default=('the reference', 'the new samples')
         What the two are called in tables and charts.
 

@@ -193,7 +193,6 @@ def drift_history(
     Examples
     --------
     >>> import caveat, numpy as np
-    >>> from caveat.monitoring import drift_history
     >>> rng = np.random.default_rng(0)
     >>> weeks = {f"week-{i}": caveat.Categorical.from_binary(rng.random(2000)) for i in range(3)}
     >>> weeks["week-3"] = caveat.Categorical.from_binary(rng.random(2000) ** 2)

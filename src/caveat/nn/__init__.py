@@ -5,6 +5,7 @@ Needs the extra ``torch``: ``pip install 'caveat[torch]'``.
 
 from typing import TYPE_CHECKING, Any
 
+from .._docstrings import describe_package
 from . import layers, losses
 from ._checkpoints import load_members
 from ._laplace import LastLayerPosterior, laplace
@@ -48,6 +49,8 @@ __all__ = [
     "predict",
     "train",
 ]
+
+describe_package(__name__)
 
 
 def __getattr__(name: str) -> Any:

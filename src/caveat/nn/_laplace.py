@@ -204,10 +204,6 @@ def laplace(
     device : torch device, optional
         Where to compute; by default where the module is.
 
-    Returns
-    -------
-    LastLayerPosterior
-
     References
     ----------
     MacKay: Bayesian interpolation, 1992. Kristiadi, Hein, Hennig: Being Bayesian, even just a bit,
@@ -216,7 +212,6 @@ def laplace(
     Examples
     --------
     >>> import torch
-    >>> from caveat.nn import laplace
     >>> X = torch.linspace(-1, 1, 50)[:, None]
     >>> network = torch.nn.Linear(1, 2)
     >>> posterior = laplace(network, X, (X[:, 0] > 0).long())

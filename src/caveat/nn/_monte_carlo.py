@@ -93,8 +93,6 @@ def predict(
         By default the module's; each module of a list has its own.
     random_state : int or Generator, optional
         The seed of the passes; see `pass_keys`.
-    progress : bool, default=False
-        Whether to show a progress bar.
 
     Returns
     -------
@@ -103,7 +101,6 @@ def predict(
     Examples
     --------
     >>> import torch
-    >>> from caveat.nn import predict
     >>> module = torch.nn.Sequential(
     ...     torch.nn.Linear(4, 8), torch.nn.ReLU(), torch.nn.Dropout(0.3), torch.nn.Linear(8, 3)
     ... )
@@ -176,8 +173,6 @@ def monte_carlo(
         By default the module's.
     random_state : int or Generator, optional
         The seed of the passes; see `pass_keys`.
-    progress : bool, default=False
-        Whether to show a progress bar.
 
     Returns
     -------
@@ -187,7 +182,6 @@ def monte_carlo(
     Examples
     --------
     >>> import torch
-    >>> from caveat.nn import monte_carlo
     >>> module = torch.nn.Sequential(torch.nn.Dropout(0.5), torch.nn.Linear(4, 3))
     >>> X = torch.randn(5, 4)
     >>> outputs = monte_carlo(module, X, 100, random_state=0)
@@ -222,7 +216,6 @@ def explain(module: nn.Module, X: Any, *, device: Any = None) -> PassPlan:
     Examples
     --------
     >>> import torch
-    >>> from caveat.nn import explain
     >>> module = torch.nn.Sequential(
     ...     torch.nn.Linear(40, 8), torch.nn.ReLU(), torch.nn.Dropout(0.3), torch.nn.Linear(8, 5)
     ... )
@@ -255,7 +248,6 @@ def pass_keys(passes: int, random_state: RandomState = None) -> Tensor:
     Examples
     --------
     >>> import torch
-    >>> from caveat.nn import pass_keys
     >>> torch.equal(pass_keys(50, 7)[:3], pass_keys(3, 7))
     True
     """

@@ -44,7 +44,6 @@ def information_split(probabilities: Tensor) -> TensorSplit:
     Examples
     --------
     >>> import torch
-    >>> from caveat.nn import information_split
     >>> members = torch.tensor([[[0.5, 0.5], [1.0, 0.0]], [[0.5, 0.5], [0.0, 1.0]]])
     >>> split = information_split(members)
     >>> split.aleatoric, split.epistemic

@@ -116,7 +116,6 @@ def region_volumes(region: Interval | Ellipsoid) -> FloatArray:
     Examples
     --------
     >>> import caveat
-    >>> from caveat.recalibration import region_volumes
     >>> region_volumes(caveat.Interval([[0.0, 0.0]], [[2.0, 3.0]], coverage=0.9))
     array([6.])
     """

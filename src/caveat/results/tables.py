@@ -93,6 +93,31 @@ class RowTable(Generic[SomeRow]):
         return json.dumps([plain_row(row) for row in self.rows])
 
 
+class Tabulated:
+    """Results that are shown as tables, in a terminal and in a notebook."""
+
+    def _heading(self) -> str:
+        """Return a line above the tables, or nothing."""
+        return ""
+
+    if TYPE_CHECKING:
+
+        def _tables(self) -> Sequence[ShownTable]: ...
+
+    def _lines(self) -> Iterable[str]:
+        """Return lines below the tables."""
+        return ()
+
+    def __repr__(self) -> str:
+        tables = [terminal_table(*table).rstrip("\n") for table in self._tables()]
+        heading = [self._heading()] if self._heading() else []
+        return "\n".join([*heading, *tables, *self._lines()]) + "\n"
+
+    def _repr_html_(self) -> str:
+        heading = f"<p>{escape(self._heading())}</p>" if self._heading() else ""
+        return heading + html_tables(self._tables(), self._lines())
+
+
 class Plottable:
     """Results that can be drawn."""
 
@@ -100,7 +125,19 @@ class Plottable:
         __getattr__ = missing_method
 
     def plot(self, kind: str | None = None, **options: Any) -> Any:
-        """Draw a chart in matplotlib Axes; see `caveat.plot`."""
+        """Draw a chart in matplotlib Axes; see `caveat.plot`.
+
+        Parameters
+        ----------
+        kind : str, optional
+            The name of a chart; by default the first that the result has.
+        **options
+            Options of that chart, and ``ax=``.
+
+        Returns
+        -------
+        Axes
+        """
         from ..charts import plot
 
         return plot(self, kind, **options)

@@ -37,7 +37,6 @@ def set_losses(score: Any, y: Any, thresholds: Any, *, loss: str = "false negati
 
     Examples
     --------
-    >>> from caveat.risk_control import set_losses
     >>> set_losses([[0.9, 0.6, 0.2]], [[True, False, True]], [0.1, 0.5, 0.8])
     array([[0. , 0.5, 0.5]])
     """

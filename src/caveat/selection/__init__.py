@@ -1,5 +1,6 @@
 """Which model, by cross-validated proper score; which technique, all of them on the same data."""
 
+from .._docstrings import describe_package
 from .auto import AutoClassifier, AutoRegressor
 from .candidates import CANDIDATES, Candidate
 from .grid import TechniqueGrid, technique_grid
@@ -24,3 +25,5 @@ __all__ = [
     "technique_grid",
     "techniques_for",
 ]
+
+describe_package(__name__)

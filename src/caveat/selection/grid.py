@@ -112,10 +112,6 @@ class TechniqueGrid:
             Random divisions.
         random_state : int, Generator or None, optional
             Seed of the divisions.
-
-        Returns
-        -------
-        ExchangeabilityTest
         """
         if base not in self.calibrations:
             raise OptionError(f"there is no base model {base!r}; there are {list(self.bases)}")
@@ -183,8 +179,6 @@ def technique_grid(
         subject.
     metrics : list of str, optional
         As in `compare`.
-    confidence : float, default=0.95
-        Confidence of the intervals.
     resamples : int, default=1000
         Resamples behind the intervals.
     cache : path, optional
@@ -194,14 +188,8 @@ def technique_grid(
     time_repeats : int, default=0
         How often the time of one sample is measured, for each base model and each step after it;
         base models from the cache keep the times that were measured with them, if any.
-    progress : bool, default=False
-        Whether to show a progress bar.
     random_state : int, Generator or None, optional
         Seed of the comparison; base models have their own.
-
-    Returns
-    -------
-    TechniqueGrid
 
     Examples
     --------

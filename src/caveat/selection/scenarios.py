@@ -115,10 +115,6 @@ def scenarios(predictions: Mapping[str, Any], y: Any) -> Scenarios:
     y : array of shape (samples,) or (samples, targets)
         The truth.
 
-    Returns
-    -------
-    Scenarios
-
     References
     ----------
     22HLT01 QUMPHY, report D2, 2026, table 16 and figure 9.
@@ -126,7 +122,6 @@ def scenarios(predictions: Mapping[str, Any], y: Any) -> Scenarios:
     Examples
     --------
     >>> import caveat
-    >>> from caveat.selection import scenarios
     >>> y = [0, 0, 1, 1]
     >>> sure = caveat.Categorical.from_binary([0.1, 0.2, 0.8, 0.9])
     >>> unsure = caveat.Categorical.from_binary([0.4, 0.4, 0.6, 0.6])

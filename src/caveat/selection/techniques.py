@@ -152,7 +152,6 @@ def techniques_for(predictions: Mapping[str, Any]) -> dict[str, Technique]:
     Examples
     --------
     >>> import caveat
-    >>> from caveat.selection import techniques_for
     >>> list(techniques_for({"MAP": caveat.Gaussian([0.0], [1.0])}))
     ['MAP', 'MAP+TS', 'MAP+IR', 'CMAP 1σ', 'CMAP 2σ']
     """

@@ -4,6 +4,7 @@ Needs nothing beyond numpy and scipy; EDF and WFDB files, MATLAB files of versio
 loaders of public data need the extra ``signals``: ``pip install 'caveat[signals]'``.
 """
 
+from .._docstrings import describe_package
 from .alarm import CoverageAlarm
 from .container import Signals
 from .events import StreamEvent, StreamRecord
@@ -54,3 +55,5 @@ __all__ = [
     "split_subjects",
     "stream",
 ]
+
+describe_package(__name__)

@@ -58,7 +58,6 @@ def make_af_ppg(
     difficulty : float, default=0.3
         From 0 to 1: how many of the segments of someone with fibrillation show it barely, and how
         many in sinus rhythm have extra beats.
-    random_state : int, Generator or None, optional
 
     Returns
     -------
@@ -67,7 +66,6 @@ def make_af_ppg(
 
     Examples
     --------
-    >>> from caveat.signals import make_af_ppg
     >>> make_af_ppg(subjects=10, segments=3, random_state=0)
     Signals: 30 segments of 25 s at 32 Hz, 1 channel (ppg), 10 subjects
     """
@@ -124,7 +122,6 @@ def make_pressure_ppg(
         Standard deviation of the noise, in heights of a pulse.
     between : float, default=8.0
         Standard deviation over subjects of the shift, in mmHg of systolic pressure.
-    random_state : int, Generator or None, optional
 
     Returns
     -------
@@ -133,7 +130,6 @@ def make_pressure_ppg(
 
     Examples
     --------
-    >>> from caveat.signals import make_pressure_ppg
     >>> signals = make_pressure_ppg(subjects=5, segments=4, random_state=0)
     >>> signals.targets, signals.y.shape
     (('systolic', 'diastolic'), (20, 2))
@@ -186,7 +182,6 @@ def make_motor_imagery(
     sampling_rate : float, default=128.0
     strength : float, default=0.6
         From 0 (nothing to learn) to 1: how far a rhythm falls; subjects vary around it.
-    random_state : int, Generator or None, optional
 
     Returns
     -------
@@ -195,7 +190,6 @@ def make_motor_imagery(
 
     Examples
     --------
-    >>> from caveat.signals import make_motor_imagery
     >>> make_motor_imagery(subjects=2, trials=8, random_state=0).X.shape
     (16, 22, 768)
     """

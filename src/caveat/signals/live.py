@@ -269,10 +269,6 @@ def stream(
     pending : int, default=1000
         Windows that are remembered until their truth comes.
 
-    Returns
-    -------
-    SignalStream
-
     Examples
     --------
     >>> import numpy as np

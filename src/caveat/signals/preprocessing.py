@@ -298,10 +298,6 @@ class Reject(TransformerMixin, BaseEstimator):
         X : Signals
         y : object, optional
             Ignored, as X is.
-
-        Returns
-        -------
-        self
         """
         return self
 

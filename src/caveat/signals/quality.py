@@ -49,7 +49,6 @@ def heart_rate(X: Any, sampling_rate: float) -> FloatArray:
     Examples
     --------
     >>> import numpy as np
-    >>> from caveat.signals import heart_rate
     >>> time = np.arange(1000) / 100
     >>> heart_rate(np.sin(2 * np.pi * 1.2 * time)[None], 100).round()
     array([72.])
@@ -203,10 +202,6 @@ def screen(
     targets : bool, default=True
         Whether segments with a missing target are dropped as well.
 
-    Returns
-    -------
-    Screening
-
     Examples
     --------
     >>> import numpy as np
@@ -335,7 +330,6 @@ def check_pressures(y: Any, *, unit: str = "mmHg") -> FloatArray:
 
     Examples
     --------
-    >>> from caveat.signals import check_pressures
     >>> check_pressures([[16.0, 10.7]], unit="kPa").round()
     array([[120.,  80.]])
     """

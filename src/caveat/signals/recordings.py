@@ -47,7 +47,6 @@ def cut(
     Examples
     --------
     >>> import numpy as np
-    >>> from caveat.signals import cut
     >>> cut(np.sin(np.arange(1000)), 100, window=4, hop=2, subject="a")
     Signals: 4 segments of 4 s at 100 Hz, 1 channel (0), 1 subject
     """
@@ -102,14 +101,9 @@ def read_long_csv(
     sampling_rate : float, optional
         By default what the times say, which must then be equally spaced.
 
-    Returns
-    -------
-    Signals
-
     Examples
     --------
     >>> import pandas as pd
-    >>> from caveat.signals import read_long_csv
     >>> table = pd.DataFrame({"id": [1] * 4 + [2] * 4, "s": [0, 0.5, 1, 1.5] * 2, "ppg": range(8)})
     >>> read_long_csv(table, value="ppg", segment="id", time="s")
     Signals: 2 segments of 2 s at 2 Hz, 1 channel (ppg)

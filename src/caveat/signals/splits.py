@@ -116,7 +116,6 @@ def split_subjects(
     sizes : four floats, default=(0.7, 0.1, 0.1, 0.1)
         Shares of train, validation, calibration and test, which add up to 1; a share of 0 leaves a
         part empty.
-    random_state : int, Generator or None, optional
 
     Returns
     -------

@@ -8,6 +8,7 @@ that measures.
 
 from typing import TYPE_CHECKING
 
+from .._docstrings import describe_package
 from .._renamed import old_names
 from .arena import ArenaResult, ArenaRow, run_arena
 from .paper import Paper
@@ -28,6 +29,8 @@ __all__ = [
     "run_arena",
     "run_study",
 ]
+
+describe_package(__name__)
 
 if not TYPE_CHECKING:  # pragma: no branch
     __getattr__ = old_names(__name__)

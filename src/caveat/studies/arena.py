@@ -179,23 +179,15 @@ def run_arena(
         instead: half of the samples of each calibrates, the other half tests.
     samples : int, default=1000
         The most samples of a generated data set.
-    confidence : float, default=0.95
     cache : path, optional
         A folder that keeps the predictions, so that a run that was stopped goes on.
     n_jobs : int, optional
         How many processes; -1 for one on each core.
     random_state : int, default=0
         Seed of data, splits and models.
-    progress : bool, default=False
-        Whether to show a progress bar.
-
-    Returns
-    -------
-    ArenaResult
 
     Examples
     --------
-    >>> from caveat.studies import run_arena
     >>> result = run_arena(
     ...     calibrators=["ts", "platt"], data=["blobs", "noisy"], models=["naive_bayes"],
     ...     samples=200,

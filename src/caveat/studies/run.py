@@ -60,9 +60,6 @@ def run_study(
         "quick" takes a CPU minutes. "paper" is the whole experiment.
     repeats : int, optional
         How many runs, each with its own seed; the study has a default.
-    random_state : int, Generator or None, optional
-    confidence : float, default=0.95
-        Confidence of the intervals.
     checkpoint : path, optional
         A folder from which a stopped study continues; needs an integer as ``random_state``.
     progress : bool, default=False
@@ -70,13 +67,8 @@ def run_study(
     **options
         Options of this study, which ``STUDIES[study].options`` lists.
 
-    Returns
-    -------
-    StudyResult
-
     Examples
     --------
-    >>> from caveat.studies import run_study
     >>> result = run_study(
     ...     "disentanglement", "wine", methods="mc-dropout", repeats=2, random_state=0,
     ...     detection=False, settings={"epochs": 2, "passes": 5},

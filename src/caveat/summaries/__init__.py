@@ -7,6 +7,7 @@ anything else, means, shares and equal-width bins are exact, and ranks and equal
 keys that are known to within 1/128 (see `caveat.metrics.State`).
 """
 
+from .._docstrings import describe_package
 from ._evaluation import compare_summaries
 from .batches import summarize_batch, summarize_counts
 from .parts import Distribution, Part
@@ -27,3 +28,5 @@ __all__ = [
     "summarize_batch",
     "summarize_counts",
 ]
+
+describe_package(__name__)

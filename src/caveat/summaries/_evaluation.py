@@ -300,8 +300,6 @@ def compare_summaries(
     ----------
     summaries : dict of str to Summary
     metrics : list of str, optional
-    confidence : float, default=0.95
-    resamples : int, default=1000
     models : bool, default=False
         Whether they are different models on samples of the same kind; only then ``recommend``
         chooses one of them.

@@ -71,15 +71,9 @@ def summarize(
         on from there, and the result is the same.
     errors : {"raise", "skip"}, default="raise"
         What to do with a broken file among others: raise, or leave all of it out with a warning.
-    progress : bool, default=False
-        Whether to show a progress bar.
     **columns
         The columns of a source with columns, and how a text file is written, as in
         `caveat.files.read_predictions`: ``probability``, ``target``, ``group``, ``weight``, ...
-
-    Returns
-    -------
-    Summary
 
     Examples
     --------

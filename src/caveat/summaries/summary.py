@@ -185,8 +185,6 @@ class Summary:
         ----------
         metrics : list of str, optional
             Some of the metrics that the summary has.
-        confidence : float, default=0.95
-        resamples : int, default=1000
         random_state : int or Generator, optional
         """
         from ._evaluation import evaluate_summary

@@ -63,8 +63,6 @@ def train(
     checkpoint : path, optional
         A folder to resume a stopped training from. The numbers are the same, except for noise that
         a module or a loss draws from torch's own generator.
-    progress : bool, default=False
-        Whether to show a progress bar.
     random_state : int or Generator, optional
         Gives seeds to copies that have none. torch's own generator, from which a module or a loss
         may draw, is seeded from those of the copies that train together, and afterwards it is as

@@ -91,7 +91,7 @@ MEASURES = Registry(
 )
 
 for _measure in MEASURES.values():
-    describe_parameters(PARAMETERS)(_measure.function)
+    describe_parameters(PARAMETERS, package="caveat.uncertainty")(_measure.function)
 
 
 def measure(prediction: Any, name: str, **options: Any) -> FloatArray:

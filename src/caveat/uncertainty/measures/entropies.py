@@ -36,7 +36,6 @@ def shannon_entropy(probabilities: Any, *, scaled: bool = True) -> FloatArray:
 
     Examples
     --------
-    >>> from caveat.uncertainty import shannon_entropy
     >>> shannon_entropy([[1.0, 0, 0, 0], [0.5, 0.5, 0, 0], [0.25, 0.25, 0.25, 0.25]])
     array([0. , 0.5, 1. ])
     """
@@ -66,7 +65,6 @@ def renyi_entropy(probabilities: Any, alpha: float = 2.0, *, scaled: bool = True
 
     Examples
     --------
-    >>> from caveat.uncertainty import renyi_entropy
     >>> renyi_entropy([[1.0, 0, 0, 0], [0.5, 0.5, 0, 0], [0.25, 0.25, 0.25, 0.25]])
     array([0. , 0.5, 1. ])
     >>> renyi_entropy([[0.5, 0.25, 0.25, 0]], alpha=float("inf"))
@@ -98,7 +96,6 @@ def tsallis_entropy(probabilities: Any, alpha: float = 1.5, *, scaled: bool = Tr
 
     Examples
     --------
-    >>> from caveat.uncertainty import tsallis_entropy
     >>> tsallis_entropy([[1.0, 0.0], [0.75, 0.25], [0.5, 0.5]], alpha=2)
     array([0.  , 0.75, 1.  ])
     """
@@ -137,7 +134,6 @@ def t_entropy(probabilities: Any, alpha: float = 1.0, *, scaled: bool = True) ->
 
     Examples
     --------
-    >>> from caveat.uncertainty import t_entropy
     >>> t_entropy([[1.0, 0.0], [0.75, 0.25], [0.5, 0.5]]).round(3)
     array([0.   , 0.751, 1.   ])
     """

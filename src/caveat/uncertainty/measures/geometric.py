@@ -72,7 +72,6 @@ def geometric_uncertainty(
 
     Examples
     --------
-    >>> from caveat.uncertainty import geometric_uncertainty
     >>> p = [[1.0, 0, 0, 0], [0.5, 0.5, 0, 0], [0.25, 0.25, 0.25, 0.25]]
     >>> geometric_uncertainty(p).round(3)
     array([0.   , 0.438, 1.   ])

@@ -34,7 +34,6 @@ def least_confidence(probabilities: Any, *, scaled: bool = True) -> FloatArray:
 
     Examples
     --------
-    >>> from caveat.uncertainty import least_confidence
     >>> least_confidence([[1.0, 0.0], [0.75, 0.25], [0.5, 0.5]])
     array([0. , 0.5, 1. ])
     """
@@ -62,7 +61,6 @@ def margin(probabilities: Any) -> FloatArray:
 
     Examples
     --------
-    >>> from caveat.uncertainty import margin
     >>> margin([[1.0, 0.0, 0.0], [0.75, 0.25, 0.0], [0.5, 0.5, 0.0]])
     array([0. , 0.5, 1. ])
     """
@@ -90,7 +88,6 @@ def gini_impurity(probabilities: Any, *, scaled: bool = True) -> FloatArray:
 
     Examples
     --------
-    >>> from caveat.uncertainty import gini_impurity
     >>> gini_impurity([[1.0, 0.0], [0.75, 0.25], [0.5, 0.5]])
     array([0.  , 0.75, 1.  ])
     """
@@ -126,7 +123,6 @@ def binary_variance(probabilities: Any, *, scaled: bool = True) -> FloatArray:
 
     Examples
     --------
-    >>> from caveat.uncertainty import binary_variance
     >>> binary_variance([[1.0, 0, 0, 0], [0.5, 0.5, 0, 0], [0.25, 0.25, 0.25, 0.25]])
     array([0.  , 1.  , 0.75])
     """
@@ -158,7 +154,6 @@ def confused_classes(probabilities: Any) -> NDArray[np.intp]:
 
     Examples
     --------
-    >>> from caveat.uncertainty import confused_classes
     >>> confused_classes([[1.0, 0, 0, 0], [0.35, 0.3, 0.3, 0.05], [0.25, 0.25, 0.25, 0.25]])
     array([1, 3, 0])
     """
