@@ -200,7 +200,9 @@ def _clusters(paths: list[Path], rows: int) -> None:
         print("Dask is not installed")
         return
     clusters = [
-        LocalCluster(n_workers=n, threads_per_worker=1, processes=True, dashboard_address="127.0.0.1:0")
+        LocalCluster(
+            n_workers=n, threads_per_worker=1, processes=True, dashboard_address="127.0.0.1:0"
+        )
         for n in (1, 2)
     ]
     # A partition has a million rows. The first run imports what the workers need.

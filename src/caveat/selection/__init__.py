@@ -5,9 +5,9 @@ from .auto import AutoClassifier, AutoRegressor
 from .candidates import CANDIDATES, Candidate
 from .grid import TechniqueGrid, technique_grid
 from .result import Tried, TriedRow
-from .scenarios import Scenario, Scenarios, scenarios
 from .techniques import Technique, techniques_for
 from .timing import Timing
+from .use_cases import Scenario, Scenarios, scenarios
 
 __all__ = [
     "CANDIDATES",

@@ -20,9 +20,9 @@ from ..exceptions import CaveatError, OptionError
 from ..models import from_model
 from ..predictions.files import load_prediction
 from ..recalibration import ExchangeabilityTest, exchangeability_test
-from .scenarios import Scenarios, scenarios
 from .techniques import Technique, errors_of, techniques_for
 from .timing import Timing, machine, time_recalibration, timed
+from .use_cases import Scenarios, scenarios
 
 __all__ = ["TechniqueGrid", "technique_grid"]
 
