@@ -115,7 +115,8 @@ for _name in __all__:
     if isfunction(_chart := globals()[_name]):
         _types = get_annotations(_chart)
         _words = {part: getattr(kind, "__name__", "") for part, kind in _types.items()}
-        describe_parameters(
-            PARAMETERS, {"result": f"result : {_words.get('result')}"},
-            returns=(_words["return"], ""), package="caveat.charts",
-        )(_chart)  # fmt: skip
+        _own = {"result": f"result : {_words.get('result')}"}
+        if _needs := next((e.needs for e in CHARTS.values() if e.function is _chart), ""):
+            _own["evaluation"] = f"evaluation : Evaluation\n    Its prediction has {_needs}."
+        _returns = (_words["return"], "")
+        describe_parameters(_own, PARAMETERS, returns=_returns, package="caveat.charts")(_chart)

@@ -11,17 +11,12 @@ from ._nested import kept_means
 from ._ordered import Ordered
 from ._samples import band_label, headline, known, of_target
 from .chart import Chart
-from .entry import Entry
+from .entry import ranked
 from .marks import Axis, Band, Line
 
 
 def confidence_curve(evaluation: Evaluation, target: Any = None) -> Chart:
     """Return the error of what remains when the most uncertain samples are removed.
-
-    Parameters
-    ----------
-    evaluation : Evaluation
-        The evaluation of a prediction with an uncertainty.
 
     Returns
     -------
@@ -75,11 +70,4 @@ def confidence_curve(evaluation: Evaluation, target: Any = None) -> Chart:
     )  # fmt: skip
 
 
-ENTRY = Entry(
-    "confidence_curve",
-    confidence_curve,
-    applies=lambda _, samples: samples.ranked,
-    needs="an uncertainty and an error for each sample",
-    section="ranking",
-    aliases=("confidence",),
-)
+ENTRY = ranked("confidence_curve", confidence_curve, aliases=("confidence",))

@@ -24,8 +24,6 @@ def decision_curve(
 
     Parameters
     ----------
-    evaluation : Evaluation
-        The evaluation of probabilities of two classes.
     thresholds : array of shape (thresholds,), optional
         Threshold probabilities, at least 0 and below 1; by default 0.01, 0.02, ..., 0.99.
     group : str, optional

@@ -9,7 +9,7 @@ from ..evaluation import Evaluation
 from ._ordered import Ordered
 from ._samples import Samples, headline, known, of_target
 from .chart import Chart
-from .entry import Entry
+from .entry import ranked
 from .marks import Axis, Line
 
 STEPS = 200
@@ -17,11 +17,6 @@ STEPS = 200
 
 def ecdf(evaluation: Evaluation, target: Any = None) -> Chart:
     """Return the cumulative distributions of the uncertainty of right and of wrong predictions.
-
-    Parameters
-    ----------
-    evaluation : Evaluation
-        The evaluation of a prediction with an uncertainty.
 
     Returns
     -------
@@ -101,11 +96,4 @@ def _share(result: Samples, part: np.ndarray, grid: FloatArray) -> FloatArray:
     return shares
 
 
-ENTRY = Entry(
-    "ecdf",
-    ecdf,
-    applies=lambda _, samples: samples.ranked,
-    needs="an uncertainty and an error for each sample",
-    section="ranking",
-    overlays=False,
-)
+ENTRY = ranked("ecdf", ecdf, overlays=False)

@@ -20,11 +20,6 @@ BINS = 15
 def error_calibration(evaluation: Evaluation, target: Any = None) -> Chart:
     """Return predicted spread and observed error in bins of equal count of predicted spread.
 
-    Parameters
-    ----------
-    evaluation : Evaluation
-        The evaluation of numbers with a spread.
-
     Returns
     -------
     With limits by the delta method for the logarithm of the root mean squared error; a bin with a

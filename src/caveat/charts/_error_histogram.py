@@ -11,7 +11,7 @@ from ..evaluation.result import class_probabilities
 from ..metrics._inputs import count
 from ._samples import DISTRIBUTIONS, known, of_target
 from .chart import Chart
-from .entry import Entry
+from .entry import ranked
 from .marks import Axis, Heat, Mark, Rule
 
 _FAR = 0.995
@@ -23,8 +23,6 @@ def error_histogram(evaluation: Evaluation, target: Any = None, bins: int = 40) 
 
     Parameters
     ----------
-    evaluation : Evaluation
-        The evaluation of a prediction with an uncertainty.
     bins : int, default=40
         Cells on each axis.
 
@@ -107,12 +105,6 @@ def _cell(values: FloatArray, edges: FloatArray) -> np.ndarray:
     return np.clip(place, 0, len(edges) - 2)
 
 
-ENTRY = Entry(
-    "error_histogram",
-    error_histogram,
-    applies=lambda _, samples: samples.ranked,
-    needs="an uncertainty and an error for each sample",
-    section="ranking",
-    overlays=False,
-    aliases=("error_vs_uncertainty",),
+ENTRY = ranked(
+    "error_histogram", error_histogram, overlays=False, aliases=("error_vs_uncertainty",)
 )

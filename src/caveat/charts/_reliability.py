@@ -64,8 +64,6 @@ def reliability(
 
     Parameters
     ----------
-    evaluation : Evaluation
-        The evaluation of class probabilities.
     view : {"class", "confidence", "entropy", "variation"}, optional
         The probability of one class against its share; the probability of the predicted class
         against the share that was right; the entropy of the prediction against the share that was

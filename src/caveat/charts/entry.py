@@ -3,6 +3,7 @@
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from .._registry import Registry
@@ -128,3 +129,12 @@ class Charts(Registry[Entry]):
         list of Entry
         """
         return [entry for entry in self.values() if isinstance(result, entry.of)]
+
+
+ranked = partial(
+    Entry,
+    applies=lambda _, samples: samples.ranked,
+    needs="an uncertainty and an error for each sample",
+    section="ranking",
+)
+"""An entry of a chart of errors in the order of the uncertainty."""
