@@ -137,7 +137,7 @@ class ConformalSelection(Declared, BaseEstimator):
     >>> method = caveat.ConformalSelection(rate=0.1).fit(p[old], null=~active[old])
     >>> selection = method.select(p[new])
     >>> selection
-    Selection: 365 of 1000 samples, false discovery rate 0.1
+    Selection: 365 of 1,000 samples, false discovery rate 0.1
     >>> round(float(np.mean(~active[new][selection.selected])), 2)
     0.08
     """
