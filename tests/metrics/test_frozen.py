@@ -122,12 +122,14 @@ def test_no_number_changed(name: str) -> None:
     frozen = json.loads(FILE.read_text())
     if name not in frozen:
         pytest.skip("a metric that came later")
+    # The root of a difference of sums: rounding of 1e-16 under the root is 1e-8 beside it.
+    atol = 1e-8 if name == "debiased_calibration_error" else 1e-12
     for key, design in designs().items():
         np.testing.assert_allclose(
             numbers(name, design),
             [float(text) for text in frozen[name][key]],
             rtol=1e-11,
-            atol=1e-12,
+            atol=atol,
             err_msg=f"{name} of {key}",
         )
 
