@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from caveat.metrics._core import equal_count, equal_width, levels
+from caveat.metrics._core.places import places
 
 KEYS = {
     "normal": lambda rng, n: rng.normal(size=n),
@@ -131,3 +132,26 @@ def test_a_correlation_of_counts_that_rounding_leaves_above_their_sum():
 
     true, found = np.array([0.5, 0.5 - 2**-54]), np.array([1 + 2**-52, 0.0])
     assert matthews(np.array([0.5, 0.0]), true, found) == 0
+
+
+AWKWARD_EDGES = {
+    "none": [],
+    "one": [0.5],
+    "equal steps": np.linspace(0, 1, 400),
+    "crowded at one end": np.linspace(0, 1, 400) ** 12,
+    "neighboring doubles": [0.5, np.nextafter(0.5, 1), np.nextafter(np.nextafter(0.5, 1), 1), 0.9],
+    "span below the smallest normal number": [0.0, 5e-324],
+    "span above the largest number": [-1.7e308, 0.0, 1.7e308],
+    "infinite": [0.0, 1.0, np.inf],
+    "large values": [1e300, 1.5e300, 2e300],
+}
+
+
+@pytest.mark.parametrize("name", AWKWARD_EDGES)
+def test_places_are_those_of_a_binary_search(name):
+    rng = np.random.default_rng(0)
+    edges = np.asarray(AWKWARD_EDGES[name], dtype=np.float64)
+    near = [edges, np.nextafter(edges, np.inf), np.nextafter(edges, -np.inf)]
+    spread = [rng.random(50_000), rng.normal(size=1_000) * 1e300, [0.0, -0.0, np.inf, -np.inf]]
+    key = np.concatenate([*near, *spread])
+    np.testing.assert_array_equal(places(key, edges), np.searchsorted(edges, key, side="right"))

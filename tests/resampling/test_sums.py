@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 from caveat.metrics import METRICS
+from caveat.metrics.sums import UNBIASED, Part, Sums
 from caveat.resampling import Prepared, make_plan, replicates
+from caveat.resampling.replication import summed
 from tests.contracts.metric_cases import make
 
 EVERY = pytest.mark.parametrize("name", list(METRICS))
@@ -216,3 +218,14 @@ def test_calibrated_to_the_last_digit():
     found = replicates(METRICS["smece"], np.tile([0, 1], 20), inputs, plan)
     assert found.center == 0
     assert (found.values == 0).all()
+
+
+@pytest.mark.parametrize("largest", [3, 2**24 + 1], ids=["in single precision", "in double"])
+def test_counts_of_any_size_are_summed_exactly(largest):
+    plan = make_plan(50, resamples=20, random_state=0)
+    counts = np.random.default_rng(0).integers(0, 3, size=(50, 4)).astype(float)
+    counts[0] = largest
+    sums = Sums([Part(lambda: counts)], lambda read: read[:, 0], UNBIASED)
+    found = summed(sums, [counts], plan, 50)
+    wanted = plan.counts.astype(np.int64) @ counts[:, 0].astype(np.int64)
+    np.testing.assert_array_equal(found.values, wanted)

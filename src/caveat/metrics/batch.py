@@ -8,9 +8,9 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from .._blocks import row_blocks
 from .._counting import count_by, sum_by
 from .._validation import FloatArray
+from ._core.places import places
 from ._inputs import Labeled, labeled
 
 EXACT = 4096
@@ -145,7 +145,7 @@ class Batch:
             edges = _quantiles(key, number)
             if dense is not None and dense.any():
                 edges = np.union1d(edges, _quantiles(key[dense], number))
-            return Cells(_placed(key, edges), len(edges) + 1)
+            return Cells(places(key, edges), len(edges) + 1)
 
         return (
             make()
@@ -228,14 +228,6 @@ def _weighted(value: Any, weight: FloatArray | None, length: int) -> FloatArray 
         return weight
     floats = np.broadcast_to(np.asarray(value, dtype=np.float64), (length,))
     return floats if weight is None else floats * weight
-
-
-def _placed(key: FloatArray, edges: FloatArray) -> NDArray[np.uint16]:
-    """Return the cell of each key, block by block: whole positions of all would be large."""
-    index = np.empty(len(key), dtype=np.uint16)
-    for rows in row_blocks(len(key), 1):
-        index[rows] = np.searchsorted(edges, key[rows], side="right")
-    return index
 
 
 def _quantiles(key: FloatArray, number: int) -> FloatArray:

@@ -240,10 +240,25 @@ def _reweighted(matrix: Any, reduce: Callable[[FloatArray], FloatArray], plan: P
     once = (np.arange(plan.units) < plan.units - plan.extra).astype(np.float64)
     step = max(16, _CHUNK // matrix.shape[1])
     reduced = [reduce(once[None] @ matrix)]
+    kind: Any = np.float64
+    if _counts_only(matrix, plan):
+        kind, matrix = np.float32, matrix.astype(np.float32)
     for start in range(0, plan.resamples, step):
-        counts = plan.counts[start : start + step].astype(np.float64)
-        reduced.append(reduce(counts @ matrix))
+        counts = plan.counts[start : start + step].astype(kind)
+        reduced.append(reduce((counts @ matrix).astype(np.float64, copy=False)))
     return np.concatenate(reduced)
+
+
+def _counts_only(matrix: Any, plan: Plan) -> bool:
+    """Return whether sums of these whole numbers are exact in single precision, which is faster."""
+    if hasattr(matrix, "toarray") or not _whole(matrix[:1]):
+        return False
+    largest = matrix.sum(axis=0).max(initial=0.0) * plan.counts.max(initial=1)
+    return largest < 2**24 and matrix.min(initial=0.0) >= 0 and _whole(matrix)
+
+
+def _whole(numbers: FloatArray) -> bool:
+    return bool((np.rint(numbers) == numbers).all())
 
 
 def _called(metric: Metric, prepared: Prepared, options: dict[str, Any]) -> Replicates:

@@ -8,6 +8,9 @@ from numpy.typing import NDArray
 from ..._validation import FloatArray
 from .._inputs import Labeled
 
+_ONE_THREAD = 8192
+"""Length of products that OpenBLAS computes in one thread."""
+
 
 def true_probabilities(data: Labeled) -> FloatArray:
     """Return the predicted probability of each true class."""
@@ -38,8 +41,10 @@ def mean_of_squares(data: Labeled) -> float:
         weight = data.weights(rows)
         if weight is None:
             flat = residual.reshape(-1)
-            # A product of BLAS would wait for its threads, long on a busy machine.
-            total += float(np.einsum("i,i->", flat, flat))
+            # Longer products would be shared among threads, whose wait is long on a busy machine.
+            for start in range(0, len(flat), _ONE_THREAD):
+                part = flat[start : start + _ONE_THREAD]
+                total += float(part @ part)
         else:
             total += float((weight @ np.square(residual, out=residual)).sum())
     return total / (len(data) if data.weight is None else float(data.weight.sum()))

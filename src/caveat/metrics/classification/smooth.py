@@ -178,17 +178,19 @@ def _transforms(source: EventSource, kind: str, what: Iterable[str]) -> list[Flo
     """
     from scipy.fft import dct
 
-    values: dict[str, Callable[[FloatArray, Any], list[Any]]] = {
-        "residual": lambda p, hit: [p - hit, (p - hit) * p],
-        "mass": lambda p, hit: [None, p],
-        "predicted": lambda p, hit: [p, p * p],
-        "observed": lambda p, hit: [hit, hit * p],
+    values: dict[str, Callable[[FloatArray, Any], Any]] = {
+        "residual": lambda p, hit: p - hit,
+        "mass": lambda p, hit: None,
+        "predicted": lambda p, hit: p,
+        "observed": lambda p, hit: hit,
     }
     chosen = [values[name] for name in what]
     sums = np.zeros((2 * len(chosen), _CELLS))
     for rows, p, hit in events(source, kind):
-        measures = [part for moments in chosen for part in moments(p, hit)]
-        add_sums(sums, p, measures, source.weights(rows))
+        measures = [measure(p, hit) for measure in chosen]
+        moments = [p if measure is None else measure * p for measure in measures]
+        both = [part for pair in zip(measures, moments, strict=True) for part in pair]
+        add_sums(sums, p, both, source.weights(rows))
     sums /= total_weight(source)
     total, moment = np.moveaxis(sums.reshape(-1, 2, _CELLS), 1, 0)
     return list(dct(_on_nodes(total, moment * _CELLS - np.arange(_CELLS) * total), type=1))

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from ..._validation import FloatArray
+from .._core.places import places
 from .._core.ranks import accepted, area, rank_correlation, weighted_area
 from .._core.sharing import shared
 from ..batch import Batch, Cells
@@ -244,8 +245,7 @@ def _correlation_sums(batch: Batch) -> Sums:
 
 def _coarse(key: FloatArray) -> Cells:
     edges = np.unique(np.quantile(key, np.arange(1, _COARSE) / _COARSE))
-    index = np.searchsorted(edges, key, side="right")
-    return Cells(index.astype(np.uint16), len(edges) + 1)
+    return Cells(places(key, edges), len(edges) + 1)
 
 
 def _centered_ranks(sums: FloatArray, cell: Any, number: int) -> FloatArray:
