@@ -16,7 +16,7 @@ import caveat
 from caveat import AutoClassifier, AutoRegressor
 from caveat.estimators import DeepEnsembleRegressor, MAPRegressor, Wrapped
 from caveat.exceptions import LabelError, OptionError, ShapeError, UnknownNameError
-from caveat.selection import CANDIDATES, auto
+from caveat.selection import CANDIDATES, auto, trials
 from caveat.selection.encoding import fits_table
 
 
@@ -151,7 +151,7 @@ def test_boosted_trees_predict_quantiles():
 def test_the_budget_ends_the_search(monkeypatch):
     X, y = numbers()
     given = {"steep": Knows(2.0), "right": Knows(1.0), "flat": Knows(0.0)}
-    monkeypatch.setattr(auto, "clock", Clock(4.0))  # each candidate takes four seconds
+    monkeypatch.setattr(trials, "clock", Clock(4.0))  # each candidate takes four seconds
     model = AutoRegressor(given, time_budget=5, random_state=0).fit(X, y)
     assert [row.seconds for row in model.tried_][:2] == [4.0, 4.0]
     assert model.tried_.rows[2].reason == "not tried: the time budget of 5 s was used up"
@@ -196,7 +196,7 @@ class TestCheckpoint:
         X, y = numbers()
         given = {"steep": Knows(2.0), "net": MAPRegressor(hidden=(4,), epochs=2)}
         options = {"random_state": 0, "checkpoint": tmp_path / "run", "folds": 3}
-        monkeypatch.setattr(auto, "clock", Clock(2.0))
+        monkeypatch.setattr(trials, "clock", Clock(2.0))
         first = AutoRegressor(given, **options).fit(X, y)
         (tmp_path / "run" / "net.npz").write_bytes(b"damaged")
         Knows.fits = 0
@@ -330,8 +330,8 @@ def test_weights_reach_those_that_take_them():
     probabilities = Chance().fit(X, y).predict_proba(X)
     exact = caveat.metrics.negative_log_likelihood_loss(y, probabilities, sample_weight=weight)
     assert model.tried_.rows[1].score == pytest.approx(exact)
-    assert auto._takes_weights(CANDIDATES["boosting"].make(True))
-    assert auto._takes_weights(Wrapped(Chance()))
+    assert trials._takes_weights(CANDIDATES["boosting"].make(True))
+    assert trials._takes_weights(Wrapped(Chance()))
     # They reach the model after a scaler: three of four samples are of class 1 by weight.
     linear = AutoClassifier(["linear"], random_state=0).fit(0 * X, y, weight)
     expected = np.average(y, weights=weight)
@@ -439,10 +439,10 @@ def test_makers_of_other_packages(monkeypatch):
 
 
 def test_candidates_that_are_checkpointed_have_words():
-    assert auto._words(lambda: CANDIDATES["quantile-forest"].classifier()) == (
+    assert trials.words_of(lambda: CANDIDATES["quantile-forest"].classifier()) == (
         "a quantile forest predicts numbers, not classes"
     )
-    assert auto._words(CANDIDATES["mc-dropout"].regressor) == "MCDropoutRegressor()"
+    assert trials.words_of(CANDIDATES["mc-dropout"].regressor) == "MCDropoutRegressor()"
 
 
 def test_an_error_without_words_is_named():

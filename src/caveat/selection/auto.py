@@ -1,61 +1,38 @@
 """Choose a model by its cross-validated proper score, within a time budget."""
 
 from collections.abc import Mapping
-from contextlib import AbstractContextManager, nullcontext
-from dataclasses import KW_ONLY, dataclass, replace
-from pathlib import Path
-from time import perf_counter as clock
+from dataclasses import KW_ONLY, replace
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils import assert_all_finite, check_array, column_or_1d, indexable
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._constructors import declared
 from .._random import RandomState, generator
-from .._validation import FloatArray, as_column, as_weights, check_integer, check_number
-from ..estimators import Wrapped, member_predictions, save
+from .._validation import as_column, as_weights, check_integer, check_number
+from ..estimators import member_predictions, save
 from ..estimators.interface import PredictsClasses, PredictsIntervals
 from ..evaluation.answers import Answer
-from ..exceptions import FileFormatError, LabelError, OptionError, ShapeError
+from ..exceptions import LabelError, OptionError, ShapeError
 from ..experiments.checkpoint import Folder, check_seed, mark_of
 from ..metrics import METRICS
-from ..predictions import Categorical, Gaussian, GaussianLogits, Quantiles
-from ..predictions.files import load_prediction
+from ..predictions import Quantiles
 from ..repairing.candidates import measures_of
-from ..repairing.folds import cross_predictions, fold_numbers, in_order
+from ..repairing.folds import fold_numbers
 from ..repairing.result import words
 from ..repairing.scores import CONFIDENCE, Scorer, finite, gain_of, mean_score
 from ..resampling import confidence_interval
 from ..results.words import joined
 from .candidates import makers_of
-from .encoding import Encoded, fits_table
 from .result import Tried, TriedRow
+from .trials import Trial, Trials, words_of
 
 LOG_LOSS, BRIER = "negative_log_likelihood_loss", "brier_loss"
-
-
-@dataclass(frozen=True)
-class _Saved:
-    """What a folder keeps of a finished candidate, beside its prediction."""
-
-    seconds: float
-    reason: str = ""
-
-
-@dataclass
-class _Trial:
-    """A candidate with its cross-validated prediction, or the reason why there is none."""
-
-    name: str
-    seconds: float = np.nan
-    prediction: Any = None
-    reason: str = ""
-    answers: dict[str, list[Answer]] | None = None
 
 
 @declared()
@@ -159,32 +136,36 @@ class AutoModel(BaseEstimator):
         seeds = {name: int(rng.integers(2**31)) for name in makers}
         folder = None
         if self.checkpoint is not None:
-            settings = [(name, _words(make)) for name, make in makers.items()]
+            settings = [(name, words_of(make)) for name, make in makers.items()]
             mark = mark_of((X, truth, weight, fold), type(self).__name__, settings, seeds)
             folder = Folder(self.checkpoint, mark)
-        work = _Work(X, truth, fold, weight, self.n_jobs, folder)
+        work = Trials(X, truth, fold, weight, self.n_jobs, folder)
         trials = self._try_all(work, makers, seeds)
         self._choose(trials, work, units, seed)
         self.model_ = work.prepared(makers[self.chosen_], seeds[self.chosen_])
         self.model_.fit(X, truth, **({} if weight is None else {"sample_weight": weight}))
         return self
 
-    def _try_all(self, work: "_Work", makers: Any, seeds: Mapping[str, int]) -> list[_Trial]:
-        trials: list[_Trial] = []
+    def _try_all(self, work: Trials, makers: Any, seeds: Mapping[str, int]) -> list[Trial]:
+        from rich.console import Console
+        from rich.progress import Progress
+
+        trials: list[Trial] = []
         used = 0.0
-        with _Bar(bool(self.verbose), len(makers)) as bar:
+        with Progress(console=Console(stderr=True), disable=not self.verbose) as bar:
+            task = bar.add_task("", total=len(makers))
             for name, make in makers.items():
                 if trials and self.time_budget is not None and used >= self.time_budget:
                     reason = f"not tried: the time budget of {self.time_budget:g} s was used up"
-                    trials.append(_Trial(name, reason=reason))
+                    trials.append(Trial(name, reason=reason))
                     continue
-                bar.show(name)
+                bar.update(task, description=f"trying {name}")
                 trials.append(work.tried(name, make, seeds[name]))
                 used += np.nan_to_num(trials[-1].seconds)
-                bar.advance()
+                bar.advance(task)
         return trials
 
-    def _choose(self, trials: list[_Trial], work: "_Work", cluster: Any, seed: int) -> None:
+    def _choose(self, trials: list[Trial], work: Trials, cluster: Any, seed: int) -> None:
         """Measure all candidates on the same samples, and choose."""
         given = [trial for trial in trials if trial.prediction is not None]
         if not given:
@@ -228,7 +209,7 @@ class AutoModel(BaseEstimator):
             tuple(rows), why, self.measure_, int(work.fold.max()) + 1, len(work.y), CONFIDENCE
         )
 
-    def _place(self, trials: list[_Trial]) -> int:
+    def _place(self, trials: list[Trial]) -> int:
         """Return which of the measures decides."""
         return 0
 
@@ -336,7 +317,7 @@ class AutoClassifier(ClassifierMixin, AutoModel, PredictsClasses):
     def _measures(self, prediction: Any) -> list[str]:
         return [LOG_LOSS, BRIER]
 
-    def _place(self, trials: list[_Trial]) -> int:
+    def _place(self, trials: list[Trial]) -> int:
         return int(any(not finite((trial.answers or {})[LOG_LOSS]) for trial in trials))
 
 
@@ -388,107 +369,6 @@ class AutoRegressor(RegressorMixin, AutoModel, PredictsIntervals):
         return np.asarray(center[:, 0] if center.shape[1] == 1 else center)
 
 
-@dataclass(frozen=True, eq=False)
-class _Work:
-    """What all candidates share."""
-
-    X: Any
-    y: NDArray[Any]
-    fold: NDArray[np.intp]
-    weight: FloatArray | None
-    n_jobs: int | None
-    folder: Folder | None
-
-    def prepared(self, make: Any, seed: int) -> Any:
-        """Return a candidate that is not fitted, with its seed, and an encoder if it needs one."""
-        return fits_table(seeded(make(), seed), self.X)
-
-    def tried(self, name: str, make: Any, seed: int) -> _Trial:
-        """Return a candidate with its prediction of every sample, or the reason why not."""
-        known = self._finished(name)
-        if known is not None:
-            return known
-        started = clock()
-        try:
-            model = self.prepared(make, seed)
-            if self.weight is not None and not _takes_weights(model):
-                raise OptionError("its fit does not take sample_weight")
-            options: dict[str, Any] = {"n_jobs": self.n_jobs}
-            if self.folder is not None:
-                options["checkpoint"] = self.folder.networks / name
-            parts = cross_predictions(
-                model, self.X, self.y, self.fold, weight=self.weight, **options
-            )
-            trial = _Trial(name, prediction=as_one_member(in_order(parts)))
-        except Exception as error:  # whatever it is, the other candidates are still there
-            reason = str(error).strip().split("\n")[0] or type(error).__name__
-            trial = _Trial(name, reason=f"left out: {reason}")
-        trial.seconds = clock() - started
-        if self.folder is not None:
-            if trial.prediction is not None:
-                trial.prediction.save(self._file(name))
-            self.folder.save(name, _Saved(trial.seconds, trial.reason))
-        return trial
-
-    def _file(self, name: str) -> Path:
-        assert self.folder is not None
-        return self.folder.path / f"{name}.npz"
-
-    def _finished(self, name: str) -> _Trial | None:
-        if self.folder is None:
-            return None
-        saved = self.folder.load([name], lambda content: _Saved(**content)).get(name)
-        if saved is None or saved.reason:  # what failed may not fail again
-            return None
-        try:
-            prediction = load_prediction(self._file(name))
-        except (FileFormatError, OSError):
-            return None
-        return _Trial(name, saved.seconds, prediction)
-
-
-def seeded(estimator: Any, seed: int) -> Any:
-    """Return a copy whose seeds are set, where the estimator has none of its own."""
-    if isinstance(estimator, Wrapped) and isinstance(estimator.model, Mapping):
-        return Wrapped({level: seeded(part, seed) for level, part in estimator.model.items()})
-    made = clone(estimator)
-    known = made.get_params(deep=True)
-    names = [name for name in known if name.rpartition("__")[2] == "random_state"]
-    return made.set_params(**{name: seed for name in names if known[name] is None})
-
-
-def _words(make: Any) -> str:
-    """Return what tells candidates apart in a checkpoint."""
-    try:
-        return repr(make())
-    except OptionError as error:
-        return str(error)
-
-
-def _takes_weights(model: Any) -> bool:
-    if isinstance(model, Wrapped):
-        parts = model.model.values() if isinstance(model.model, Mapping) else [model.model]
-        return all(_takes_weights(part) for part in parts)
-    if isinstance(model, Encoded):
-        return _takes_weights(model.steps[-1][1])
-    return bool(has_fit_parameter(model, "sample_weight"))
-
-
-def as_one_member(prediction: Any) -> Any:
-    """Return the mean over members, which is what scores are of."""
-    if isinstance(prediction, GaussianLogits):
-        prediction = prediction.to_categorical()
-    if isinstance(prediction, Categorical):
-        return Categorical(prediction.mean, classes=prediction.classes)
-    if isinstance(prediction, Gaussian):
-        mean, variance = prediction.moments()
-        # The CRPS of a point, the absolute error, is the limit of that of a narrow Gaussian.
-        narrow = np.finfo(np.float64).tiny
-        return Gaussian(mean, np.maximum(variance, narrow), targets=prediction.targets)
-    values = prediction.values.mean(axis=0)
-    return Quantiles(prediction.levels, values, targets=prediction.targets)
-
-
 def _interval(answers: list[Answer], measure: str) -> tuple[float, float]:
     """Return the interval of a score; none for a mean over targets."""
     (first, *others) = answers
@@ -518,32 +398,3 @@ def _why(rows: list[TriedRow], measure: str, best: str, folds: int, samples: int
         )
     left = [f"{row.candidate} ({row.reason})" for row in rows if row.reason]
     return text + (f" Not compared: {joined(left)}." if left else "")
-
-
-class _Bar:
-    """A progress bar over the candidates."""
-
-    def __init__(self, shown: bool, total: int) -> None:
-        self._bar: Any = None
-        if shown:
-            from rich.console import Console
-            from rich.progress import Progress
-
-            self._bar = Progress(console=Console(stderr=True))
-            self._task = self._bar.add_task("", total=total)
-        self._context: AbstractContextManager[Any] = self._bar or nullcontext()
-
-    def __enter__(self) -> Self:
-        self._context.__enter__()
-        return self
-
-    def __exit__(self, *error: Any) -> None:
-        self._context.__exit__(*error)
-
-    def show(self, name: str) -> None:
-        if self._bar is not None:
-            self._bar.update(self._task, description=f"trying {name}")
-
-    def advance(self) -> None:
-        if self._bar is not None:
-            self._bar.advance(self._task)

@@ -73,7 +73,7 @@ def known_estimators() -> tuple[str, ...]:
 def make(name: str, task: str, settings: Mapping[str, Any], seed: int) -> Any:
     """Return an estimator with its defaults that is not fitted."""
     from .. import estimators, selection
-    from ..selection.auto import seeded
+    from ..selection.trials import seeded
 
     networks, numbers = network_names(), task == "regression"
     if name in networks:
@@ -173,7 +173,7 @@ class Runner:
             predictions = self._predictions(data, model, folder)
         except Exception as error:  # the other estimators are still there
             return Outcome({}, f"{type(error).__name__}: {error}"), None
-        from ..selection.auto import as_one_member
+        from ..selection.trials import as_one_member
 
         scores = [
             scores_of(prediction, data.y[test])
@@ -246,8 +246,8 @@ def at_levels(prediction: Any) -> Quantiles | None:
 
     None if it is of classes, or lacks some of the levels.
     """
-    from ..selection.auto import as_one_member
     from ..selection.candidates import LEVELS
+    from ..selection.trials import as_one_member
 
     one = as_one_member(prediction)
     if isinstance(one, Gaussian):
