@@ -9,7 +9,7 @@ from ..metrics import confidence_curve as metric_curve
 from ..resampling.spread import mean_limits, share_limits
 from ._nested import kept_means
 from ._ordered import Ordered
-from ._samples import band_label, headline, known, of_target
+from ._samples import band_label, headline, of_target
 from .chart import Chart
 from .entry import ranked
 from .marks import Axis, Band, Line
@@ -31,7 +31,6 @@ def confidence_curve(evaluation: Evaluation, target: Any = None) -> Chart:
     >>> chart.to_frame().loc[[0, 25, 50], ["removed", "error"]].round(3).values.tolist()
     [[0.0, 0.5], [0.25, 0.333], [0.5, 0.0]]
     """
-    evaluation = known(evaluation, target)
     result = ENTRY.samples(evaluation, target)
     key = result.ranks
     curve = metric_curve(result.error, key, sample_weight=result.weight)

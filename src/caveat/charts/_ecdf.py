@@ -7,7 +7,7 @@ import numpy as np
 from .._validation import FloatArray
 from ..evaluation import Evaluation
 from ._ordered import Ordered
-from ._samples import Samples, headline, known, of_target
+from ._samples import Samples, headline, of_target
 from .chart import Chart
 from .entry import ranked
 from .marks import Axis, Line
@@ -34,7 +34,6 @@ def ecdf(evaluation: Evaluation, target: Any = None) -> Chart:
     >>> chart.numbers["uncertainty"], chart.numbers["wrong"]
     (array([1., 1., 2., 3., 4.]), array([0. , 0. , 0. , 0.5, 1. ]))
     """
-    evaluation = known(evaluation, target)
     result = ENTRY.samples(evaluation, target)
     wrong, words = _halves(result)
     counted = result.counted

@@ -9,7 +9,7 @@ from ..evaluation import Evaluation
 from ..resampling.spread import root_limits, spread_of, stacked
 from ._diagonal import diagonal_chart, numbers_of, widest
 from ._ordered import Ordered
-from ._samples import has_spread, headline, known, of_target
+from ._samples import has_spread, headline, of_target
 from .chart import Chart
 from .entry import Entry
 
@@ -33,7 +33,6 @@ def error_calibration(evaluation: Evaluation, target: Any = None) -> Chart:
     >>> chart.numbers["predicted"][:2].round(3), chart.numbers["observed"][:2].round(3)
     (array([1., 1.]), array([2., 2.]))
     """
-    evaluation = known(evaluation, target)
     result = ENTRY.samples(evaluation, target)
     ordered = Ordered(result.uncertainty, result.weight)
     cuts = np.arange(BINS + 1) / BINS * ordered.total

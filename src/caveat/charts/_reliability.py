@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from .._blocks import row_blocks
+from .._blocks import highest, row_blocks
 from .._validation import FloatArray, check_choice
 from ..evaluation import Evaluation
 from ..evaluation.result import class_probabilities
@@ -117,21 +117,19 @@ def reliability(
 
 def _diagram(evaluation: Evaluation, result: Samples, p: FloatArray, view: str, code: int) -> Chart:
     """Return the diagram of some of the samples."""
+    labels, position = highest(p)
+    happened = labels == result.truth
     if view == "class":
-        position = np.ascontiguousarray(p[:, code])
-        observed = (result.truth == code).astype(np.float64)
-    elif view == "confidence":
-        position, observed = _confidence(p, result.truth)
-    else:
+        position, happened = np.ascontiguousarray(p[:, code]), result.truth == code
+    elif view != "confidence":
         blocks = row_blocks(len(p), p.shape[1])
-        position = np.concatenate([entropy_of(p[rows]) for rows in blocks])
-        observed = 1 - _confidence(p, result.truth)[1] if view == "entropy" else position
+        position, happened = np.concatenate([entropy_of(p[rows]) for rows in blocks]), ~happened
     scale = 0.5 if view == "entropy" and p.shape[1] == 2 else 1.0
     bins = _rows_of_bins(position, result)
     if view == "variation":
         spread, limits = _variation(p, result, bins, evaluation.confidence)
     else:
-        spread = _spread(observed, result, bins)
+        spread = _spread(happened.astype(np.float64), result, bins)
         limits = share_limits(spread, evaluation.confidence)
     predicted = scale * _spread(position, result, bins).mean
     density = np.bincount(bin_of(position, CELLS), result.weight, CELLS)
@@ -184,16 +182,6 @@ def _code(evaluation: Evaluation, view: str, label: Any) -> int:
     if str(label) not in labels:
         raise OptionError(f"unknown class {label!r}; the classes are {labels}")
     return labels.index(str(label))
-
-
-def _confidence(p: FloatArray, truth: np.ndarray) -> tuple[FloatArray, FloatArray]:
-    """Return the largest probability of each sample, and 1 where it is of the true class."""
-    top, right = np.empty(len(p)), np.empty(len(p))
-    for rows in row_blocks(len(p), p.shape[1]):
-        label = p[rows].argmax(axis=1)
-        top[rows] = np.take_along_axis(p[rows], label[:, None], axis=1)[:, 0]
-        right[rows] = label == truth[rows]
-    return top, right
 
 
 def _rows_of_bins(position: FloatArray, result: Samples) -> list[np.ndarray]:
