@@ -12,7 +12,7 @@ from ..monitoring import Drift, DriftHistory
 from ..monitoring.result import ChangeState
 from ..monitoring.words import NAMES, name_of
 from .chart import Chart
-from .entry import Entry, expect
+from .entry import Entry, chosen, expect
 from .layout import interval_points, label_lines, literal, padded, row_axis
 from .marks import Axis, Band, Line, Mark, Rule
 
@@ -102,11 +102,7 @@ def drift_distribution(result: Drift, quantity: str | None = None, target: str =
     """
     expect(result, Drift)
     known = [name for name, of in result.quantities if of == target and name != "class"]
-    if quantity is None and known:
-        quantity = known[0]
-    if quantity not in known:
-        raise OptionError(f"quantity must be one of {', '.join(known) or 'none'}; got {quantity!r}")
-    assert quantity is not None
+    quantity = chosen(quantity, "quantity", known)
     pair = result.distributions(quantity, target)
     ends = [_curve(side.values, side.counts) for side in pair]
     marks: list[Mark] = []
@@ -167,10 +163,8 @@ def history(result: DriftHistory, quantity: str | Sequence[str] | None = None) -
     numbers: dict[str, Any] = {"period": periods}
     targets = {row.target for row in result.rows if row.quantity in names}
     for name in names:
+        check_choice(name, "quantity", list(dict.fromkeys(row.quantity for row in result.rows)))
         rows = [row for row in result.rows if row.quantity == name]
-        if not rows:
-            known = dict.fromkeys(row.quantity for row in result.rows)
-            raise OptionError(f"quantity must be one of {', '.join(known)}; got {name!r}")
         for target in sorted(targets):
             own = {row.period: row for row in rows if row.target == target}
             value, low, high = (

@@ -9,7 +9,7 @@ from ..exceptions import OptionError
 from ..experiments import ClassDetection, DomainShift, ShiftCurves
 from ._grouped_bars import grouped_bars
 from .chart import Chart
-from .entry import Entry, expect
+from .entry import Entry, chosen, expect
 from .layout import interval_points, label_lines, ratio_axis, row_axis
 from .marks import Axis, Band, Line, Mark, Rule
 
@@ -44,13 +44,11 @@ def detection(
     """
     expect(result, ClassDetection)
     known = result.decompositions
-    if decomposition is not None and decomposition not in known:
-        raise OptionError(f"decomposition must be one of {', '.join(known)}; got {decomposition!r}")
+    name = chosen(decomposition, "decomposition", known)
     if by_class:
-        name = known[0] if decomposition is None else decomposition
         bars = [("mean", name, ""), *((label, name, label) for label in _labels(result, name))]
     else:
-        names = known if decomposition is None else (decomposition,)
+        names = known if decomposition is None else (name,)
         bars = [(name.replace("_", " "), name, "") for name in names]
     rows = {(row.decomposition, row.left_out, row.uncertainty): row for row in result.rows}
     return grouped_bars(

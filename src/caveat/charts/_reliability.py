@@ -179,9 +179,7 @@ def _code(evaluation: Evaluation, view: str, label: Any) -> int:
         if len(labels) > 2:
             raise OptionError(f"view 'class' needs label=, one of the classes {labels}")
         return 1
-    if str(label) not in labels:
-        raise OptionError(f"unknown class {label!r}; the classes are {labels}")
-    return labels.index(str(label))
+    return labels.index(check_choice(str(label), "label", labels))
 
 
 def _rows_of_bins(position: FloatArray, result: Samples) -> list[np.ndarray]:
