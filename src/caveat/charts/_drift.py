@@ -13,7 +13,7 @@ from ..monitoring.result import ChangeState
 from ..monitoring.words import NAMES, name_of
 from .chart import Chart
 from .entry import Entry, chosen, expect
-from .layout import interval_points, label_lines, literal, padded, row_axis
+from .layout import columns_of, interval_points, label_lines, literal, padded, row_axis
 from .marks import Axis, Band, Line, Mark, Rule
 
 MOST = 40
@@ -60,9 +60,8 @@ def drift(result: Drift, groups: bool = False) -> Chart:
     rows = [rows[i] for i in sorted(largest)]
     names = [" ".join(part for part in (name_of(row), row.group) if part) for row in rows]
     axis, places = row_axis([label_lines([name], 26) for name in names])
-    value, low, high = np.array(
-        [[row.effect, row.effect_low, row.effect_high] for row in rows], dtype=np.float64
-    ).T / np.array([row.threshold for row in rows])
+    *numbers, unit = columns_of(rows, "effect", "effect_low", "effect_high", "threshold")
+    value, low, high = numbers / unit
     marks: list[Mark] = [Rule(x=1.0, label="threshold")]
     kinds = ((s.value, *style, [row.state is s for row in rows]) for s, style in _STYLES.items())
     says = "{text}: {x:.2g} thresholds"

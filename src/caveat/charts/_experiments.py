@@ -10,7 +10,7 @@ from ..experiments import ClassDetection, DomainShift, ShiftCurves
 from ._grouped_bars import grouped_bars
 from .chart import Chart
 from .entry import Entry, chosen, expect
-from .layout import interval_points, label_lines, ratio_axis, row_axis
+from .layout import columns_of, interval_points, label_lines, ratio_axis, row_axis
 from .marks import Axis, Band, Line, Mark, Rule
 
 MOST = 30
@@ -149,9 +149,7 @@ def domain_shift(result: DomainShift) -> Chart:
         for row in rows
     ]
     axis, places = row_axis([label_lines([name], 26) for name in names])
-    value, low, high = np.array(
-        [[row.ratio, row.ratio_low, row.ratio_high] for row in rows], dtype=np.float64
-    ).T
+    value, low, high = columns_of(rows, "ratio", "ratio_low", "ratio_high")
     marks: list[Mark] = [Rule(x=1.0, label="equal")]
     styles = (("metric", "blue", "circle"), ("uncertainty", "orange", "diamond"))
     kinds = ((*style, [row.kind == style[0] for row in rows]) for style in styles)

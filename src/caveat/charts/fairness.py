@@ -15,7 +15,7 @@ from ..results.rows import FairnessRow
 from ..results.words import SHORT
 from .chart import Chart
 from .entry import Entry, chosen, expect
-from .layout import interval_points, label_lines, ratio_axis, row_axis, sized_lines
+from .layout import columns_of, interval_points, label_lines, ratio_axis, row_axis, sized_lines
 from .marks import Axis, Mark, Points, Rule, Span, Text
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
@@ -76,9 +76,7 @@ def ratios(
     several = len({row.attribute for row in rows}) > 1
     classes = list(dict.fromkeys(row.label for row in rows if row.one_class))
     axis, places = row_axis([_ratio_label(row, several, len(classes) > 1) for row in rows])
-    value, low, high = np.array(
-        [[row.value, row.verdict_low, row.verdict_high] for row in rows], dtype=np.float64
-    ).T
+    value, low, high = columns_of(rows, "value", "verdict_low", "verdict_high")
     band = result.fair_band
     marks: list[Mark] = [
         Span(low=band[0], high=band[1], label="fair band", color="green"),
