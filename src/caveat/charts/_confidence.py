@@ -42,6 +42,7 @@ def confidence_curve(evaluation: Evaluation, target: Any = None) -> Chart:
     removed, error = curve.removed, curve.error
     low, high = np.minimum(limits[0][::-1], error), np.maximum(limits[1][::-1], error)
     top = max(float(error.max()), float(curve.random[0])) * 1.25 or 1e-12
+    label = "share that is wrong" if result.classes else "mean absolute error"
     return Chart(
         title=f"Error without the most uncertain{of_target(evaluation, result)}",
         read="The uncertainty is useful if the line falls quickly: the closer to the dotted line "
@@ -50,7 +51,7 @@ def confidence_curve(evaluation: Evaluation, target: Any = None) -> Chart:
             label="share of samples removed, the most uncertain first", ends=(0.0, 1.0),
             percent=True,
         ),
-        y=Axis(label=result.error_label, ends=(0.0, top)),
+        y=Axis(label=label, ends=(0.0, top)),
         marks=(
             Line(x=removed, y=curve.random, label="random", color="gray", dash="dash", width=1.2),
             Line(x=removed, y=curve.oracle, label="oracle", color="gray", dash="dot", width=1.2),

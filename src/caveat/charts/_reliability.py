@@ -13,7 +13,7 @@ from ..exceptions import OptionError
 from ..metrics._core.equal_width import bin_of
 from ..metrics.classification.entropy import entropy_of
 from ..metrics.classification.variation import places
-from ..resampling.spread import Limits, Spread, effective_size, share_limits, spread_of, stacked
+from ..resampling.spread import Limits, Spread, effective_size, share_limits
 from ..results.rows import option_words
 from ..results.words import center
 from ._by_group import by_group
@@ -129,9 +129,9 @@ def _diagram(evaluation: Evaluation, result: Samples, p: FloatArray, view: str, 
     if view == "variation":
         spread, limits = _variation(p, result, bins, evaluation.confidence)
     else:
-        spread = _spread(happened.astype(np.float64), result, bins)
+        spread = result.spread((happened[rows] * 1.0, rows) for rows in bins)
         limits = share_limits(spread, evaluation.confidence)
-    predicted = scale * _spread(position, result, bins).mean
+    predicted = scale * result.spread((position[rows], rows) for rows in bins).mean
     density = np.bincount(bin_of(position, CELLS), result.weight, CELLS)
     name = f"class={evaluation.prediction.classes[code]}"
     metric, *words = _WORDS[view]
@@ -191,18 +191,6 @@ def _rows_of_bins(position: FloatArray, result: Samples) -> list[np.ndarray]:
     return [rows for rows in np.split(order, ends[:-1]) if len(rows)]
 
 
-def _spread(values: FloatArray, result: Samples, bins: list[np.ndarray]) -> Spread:
-    parts = (
-        spread_of(
-            values[rows],
-            None if result.weight is None else result.weight[rows],
-            None if result.cluster is None else result.cluster[rows],
-        )
-        for rows in bins
-    )
-    return stacked(parts, clustered=result.cluster is not None)
-
-
 def _variation(
     p: FloatArray, result: Samples, bins: list[np.ndarray], confidence: float
 ) -> tuple[Spread, Limits]:
@@ -221,7 +209,7 @@ def _variation(
         logs = np.log(np.maximum(frequencies[i], np.finfo(np.float64).tiny)) / -log(classes)
         sums = np.r_[0.0, np.cumsum(np.where(frequencies[i] > 0, logs, 0.0))]
         surprise[rows] = (sums[better + equal] - sums[better]) / equal
-    spread = _spread(surprise, result, bins)
+    spread = result.spread((surprise[rows], rows) for rows in bins)
     size = effective_size(_variance_of_one(frequencies), spread, confidence)
     return spread, _drawn_limits(frequencies, size, confidence)
 

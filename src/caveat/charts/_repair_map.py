@@ -154,15 +154,11 @@ def _made(result: Repair, prediction: Any, group: str) -> Any:
     return repaired(fitted if fitted.groups_ is None else fitted.groups_[group], prediction)
 
 
-def _applies(result: Repair) -> bool:
-    return result.measure != "interval_loss"
-
-
 ENTRY = Entry(
     "repair_map",
     repair_map,
     of=Repair,
-    applies=_applies,
+    applies=lambda result: result.measure != "interval_loss",
     needs="probabilities, a Gaussian or quantiles",
     overlays=False,
     aliases=("map",),
