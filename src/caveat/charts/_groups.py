@@ -142,13 +142,11 @@ def _usual(evaluation: Evaluation) -> str:
     if not grouped:
         raise OptionError("this evaluation has no groups; pass groups= to evaluate")
     # Calibration first, of two classes by the second; then coverage.
-    usual = [name for name in METRICS.shown("groups") if name in grouped]
-    return min(usual, key=_by_use, default=grouped[0])
-
-
-def _by_use(name: str) -> tuple[bool, ...]:
-    metric = METRICS[name]
-    return metric.locality != "local", metric.direction != "target", not metric.two_classes
+    usual = (METRICS[name] for name in METRICS.shown("groups") if name in grouped)
+    order = {
+        m.name: (m.locality != "local", m.direction != "target", not m.two_classes) for m in usual
+    }
+    return min(order, key=order.__getitem__, default=grouped[0])
 
 
 def _chosen(rows: Sequence[Row], metric: str | None, option: str | None) -> Row:

@@ -86,8 +86,6 @@ def operating_point(
     ----------
     y_true : array of shape (samples,)
         The true classes; the second is the positive one.
-    probabilities : array of shape (samples,) for the second of two classes, or (samples, 2)
-        Or a Categorical of two classes, whose members are averaged.
     sensitivity, specificity : float, optional
         Required rate, from 0 to 1; give one of the two.
 
