@@ -185,9 +185,10 @@ def history(result: DriftHistory, quantity: str | Sequence[str] | None = None) -
     log = names == ["e-value"]
     drawn = [values for key, values in numbers.items() if key != "period"]
     ends = None if log else padded(*drawn, [mark.y for mark in marks if isinstance(mark, Rule)])
+    title, read = _said(names)
     return Chart(
-        title=_title(names),
-        read=_read(names),
+        title=title,
+        read=read,
         x=Axis(label="period", ticks=ticks, ends=(-0.3, len(periods) - 0.7)),
         y=Axis(label=_words(names[0]) if len(names) == 1 else "value", log=log, ends=ends),
         marks=tuple(marks),
@@ -215,26 +216,23 @@ def _words(name: str) -> str:
     return known.get(name, f"mean {NAMES[name]}" if name in NAMES else name)
 
 
-def _title(names: Sequence[str]) -> str:
-    if names[0] == "probability" and "observed" in names:
-        return "Predicted and observed"
-    if names[0] in ("total", "aleatoric", "epistemic"):
-        return "Uncertainty"
-    if names[0].startswith("distance"):
-        return "Distance from the reference"
-    return "Evidence of the monitor" if names == ["e-value"] else _words(names[0])
-
-
-def _read(names: Sequence[str]) -> str:
+def _said(names: Sequence[str]) -> tuple[str, str]:
+    """Return the title of a view, and how to read it."""
     if names == ["e-value"]:
-        return (
+        return "Evidence of the monitor", (
             "The capital of a gambler who bets that something changed, from 1. Without a change it "
             "reaches the line of alarm with a small probability only, however often it is looked "
             "at."
         )
     if names[0].startswith("distance"):
-        return "The distance of the distributions from the reference; 0 is none, 100 % is all."
-    return "The reference first, then one point for each period; bands are intervals."
+        read = "The distance of the distributions from the reference; 0 is none, 100 % is all."
+        return "Distance from the reference", read
+    title = _words(names[0])
+    if names[0] in ("total", "aleatoric", "epistemic"):
+        title = "Uncertainty"
+    if names[0] == "probability" and "observed" in names:
+        title = "Predicted and observed"
+    return title, "The reference first, then one point for each period; bands are intervals."
 
 
 def views(result: DriftHistory) -> list[dict[str, Any]]:
