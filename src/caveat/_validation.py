@@ -256,7 +256,7 @@ def _bounds(low: float, high: float, closed: Closed) -> str:
 def check_choice(value: Any, name: str, choices: Sequence[Any], other: str = "") -> Any:
     """Return ``value`` if it is one of the choices; ``other`` says what else would be accepted."""
     if not isinstance(value, Hashable) or value not in choices:
-        known = ", ".join([*map(repr, choices), *([f"or {other}"] if other else [])])
+        known = ", ".join([*map(repr, choices), *([f"or {other}"] if other else [])]) or "none"
         raise OptionError(f"{name} must be one of {known}; got {value!r}")
     return value
 

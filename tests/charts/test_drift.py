@@ -62,7 +62,9 @@ def test_distributions_are_the_shares_of_samples():
         wanted = [numbers.counts[numbers.values <= x].sum() / 1500 for x in line.x]
         assert line.y == pytest.approx(wanted)
     assert list(chart.numbers) == ["probability of the second class", "May", "June"]
-    with pytest.raises(OptionError, match="quantity must be one of probability, total; got 'x'"):
+    with pytest.raises(
+        OptionError, match="quantity must be one of 'probability', 'total'; got 'x'"
+    ):
         charts.drift_distribution(changed(), "x")
     empty = replace(changed(), _numbers={})
     with pytest.raises(OptionError, match="one of none; got None"):
@@ -88,7 +90,7 @@ def test_history_has_every_period():
     assert rule.y == pytest.approx(len(watches) / (0.9 * 0.05))
     assert alarm.y.log
     assert np.isnan(alarm.numbers["e-value"][0])  # the reference has none
-    with pytest.raises(OptionError, match="quantity must be one of probability, total"):
+    with pytest.raises(OptionError, match="quantity must be one of 'probability', 'total'"):
         charts.history(weeks(), "mae")
 
 

@@ -257,7 +257,9 @@ class TestDetection:
         assert shown[1:] == [f"$c_{i}$" for i in sorted(np.argsort(epistemic)[:30])]
 
     def test_an_unknown_decomposition(self):
-        with pytest.raises(OptionError, match="must be one of information, bias_variance; got 'x'"):
+        with pytest.raises(
+            OptionError, match="must be one of 'information', 'bias_variance'; got 'x'"
+        ):
             charts.detection(detection(), "x")
 
 

@@ -192,7 +192,7 @@ class TestDistributions:
     def test_targets(self):
         assert "of sbp" in charts.distributions(NUMBERS).x.label
         assert "of dbp" in charts.distributions(NUMBERS, target="dbp").x.label
-        with pytest.raises(OptionError, match=r"^target must be one of sbp, dbp; got 'hr'$"):
+        with pytest.raises(OptionError, match=r"^target must be one of 'sbp', 'dbp'; got 'hr'$"):
             charts.distributions(NUMBERS, target="hr")
 
     def test_of_many_groups_the_most_uncertain_and_none_without_weight(self):
@@ -212,7 +212,7 @@ class TestDistributions:
             charts.distributions(replace(RESULT, rows=tuple(rows)))
 
     def test_unknown_part(self):
-        message = r"^part must be one of predictive, aleatoric, epistemic; got 'total'$"
+        message = r"^part must be one of 'predictive', 'aleatoric', 'epistemic'; got 'total'$"
         with pytest.raises(OptionError, match=message):
             charts.distributions(RESULT, "total")
 
@@ -309,10 +309,10 @@ class TestConsistency:
             (
                 {},
                 {"quantity": "x"},
-                "unknown quantity 'x'; known are prediction, epi_$x$, constant",
+                "quantity must be one of 'prediction', 'epi_$x$', 'constant'; got 'x'",
             ),
-            ({}, {"attribute": "age"}, "unknown attribute 'age'; known are race, sex"),
-            ({"groups": None}, {"attribute": "age"}, "unknown attribute 'age'; known are none"),
+            ({}, {"attribute": "age"}, "attribute must be one of 'race', 'sex'; got 'age'"),
+            ({"groups": None}, {"attribute": "age"}, "attribute must be one of none; got 'age'"),
             (
                 {},
                 {"quantity": "constant"},
@@ -348,7 +348,7 @@ def test_an_audit_plots_itself():
 
 @pytest.mark.parametrize("function", [charts.ratios, charts.distributions])
 def test_unknown_attributes_and_other_results(function):
-    with pytest.raises(OptionError, match=r"^attribute must be one of sex, race; got 'age'$"):
+    with pytest.raises(OptionError, match=r"^attribute must be one of 'sex', 'race'; got 'age'$"):
         function(RESULT, attribute="age")
     with pytest.raises(OptionError, match=r"^result must be a FairnessAudit; got a float$"):
         function(3.0)

@@ -88,7 +88,7 @@ def test_classes_and_what_was_not_accepted():
     assert points.label == "not accepted"
     assert not marks(made, Band)
     assert charts.stream(StreamRecord(events), target="no").y.label == "probability of no"
-    with pytest.raises(OptionError, match="there is no class 'maybe'; there are no, yes"):
+    with pytest.raises(OptionError, match="target must be one of 'no', 'yes'; got 'maybe'"):
         charts.stream(StreamRecord(events), target="maybe")
 
 

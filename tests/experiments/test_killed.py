@@ -13,6 +13,7 @@ from sklearn.datasets import load_wine
 from sklearn.ensemble import RandomForestClassifier
 
 import caveat
+from caveat._writing import PARTIAL
 from caveat.experiments import Protocol
 
 X, Y = load_wine(return_X_y=True)
@@ -99,7 +100,7 @@ def test_a_run_killed_before_it_began(tmp_path):
     """The label is written first: what a kill before that leaves is no other experiment."""
     (tmp_path / "empty").mkdir()
     (tmp_path / "half").mkdir()
-    (tmp_path / "half" / "experiment.writing").write_text("{")
+    (tmp_path / "half" / f"{PARTIAL}1-experiment.json").write_text("{")
     for name in ("empty", "half"):
         run(FOREST, tmp_path / name)
         assert len(list((tmp_path / name / "conditions").iterdir())) == 12

@@ -19,6 +19,7 @@ LAYERS = [
         "_random",
         "_registry",
         "_renamed",
+        "_writing",
     },
     {"_constructors"},
     {"_validation"},

@@ -9,7 +9,7 @@ from ..metrics import confidence_curve as metric_curve
 from ..resampling.spread import mean_limits, share_limits
 from ._nested import kept_means
 from ._ordered import Ordered
-from ._samples import band_label, headline, known, of_target
+from ._samples import band_label, headline, of_target
 from .chart import Chart
 from .entry import ranked
 from .marks import Axis, Band, Line
@@ -31,7 +31,6 @@ def confidence_curve(evaluation: Evaluation, target: Any = None) -> Chart:
     >>> chart.to_frame().loc[[0, 25, 50], ["removed", "error"]].round(3).values.tolist()
     [[0.0, 0.5], [0.25, 0.333], [0.5, 0.0]]
     """
-    evaluation = known(evaluation, target)
     result = ENTRY.samples(evaluation, target)
     key = result.ranks
     curve = metric_curve(result.error, key, sample_weight=result.weight)
@@ -43,6 +42,7 @@ def confidence_curve(evaluation: Evaluation, target: Any = None) -> Chart:
     removed, error = curve.removed, curve.error
     low, high = np.minimum(limits[0][::-1], error), np.maximum(limits[1][::-1], error)
     top = max(float(error.max()), float(curve.random[0])) * 1.25 or 1e-12
+    label = "share that is wrong" if result.classes else "mean absolute error"
     return Chart(
         title=f"Error without the most uncertain{of_target(evaluation, result)}",
         read="The uncertainty is useful if the line falls quickly: the closer to the dotted line "
@@ -51,7 +51,7 @@ def confidence_curve(evaluation: Evaluation, target: Any = None) -> Chart:
             label="share of samples removed, the most uncertain first", ends=(0.0, 1.0),
             percent=True,
         ),
-        y=Axis(label=result.error_label, ends=(0.0, top)),
+        y=Axis(label=label, ends=(0.0, top)),
         marks=(
             Line(x=removed, y=curve.random, label="random", color="gray", dash="dash", width=1.2),
             Line(x=removed, y=curve.oracle, label="oracle", color="gray", dash="dot", width=1.2),

@@ -1,19 +1,17 @@
 """Charts of measures of uncertainty: right against wrong, few classes against many, near misses."""
 
-from typing import Any
-
 import numpy as np
 
-from .._validation import FloatArray, check_choice
+from .._validation import check_choice
 from ..confusion import Confusion, MeasureComparison, UncertaintyExplanation
 from ..confusion.measures import CONFUSED, ENERGY, HOMOPHILY
 from ..uncertainty import MEASURES
+from ._ecdf import grid_of, shares_up_to, step_lines
 from .chart import Chart
 from .entry import Entry, expect
 from .layout import label_lines, row_axis
 from .marks import STYLES, Axis, Line, Mark, Points, Rule, style_of
 
-_STEPS = 200
 _MOST_POINTS = 1500
 
 
@@ -40,23 +38,10 @@ def measure_ecdf(result: MeasureComparison, measure: str | None = None) -> Chart
         measure = MEASURES[measure].name
     check_choice(measure, "measure", list(result.values))
     values, row = result.values[measure], rows[measure]
-    grid = _grid(values)
-    marks: list[Mark] = []
-    numbers: dict[str, Any] = {measure: grid}
-    for name, part, color, dash, width in (
-        ("right", ~result.wrong, "blue", "solid", 1.6),
-        ("wrong", result.wrong, "orange", "dash", 2.4),
-    ):
-        shares = np.searchsorted(np.sort(values[part]), grid, side="right") / max(1, part.sum())
-        numbers[name] = shares
-        if part.any():
-            marks.append(
-                Line(
-                    x=grid, y=shares, label=f"{name} ({int(part.sum()):,})", color=color, dash=dash,
-                    width=width, main=True, step=True, marker=None,
-                    says="{y:.0%} have a value up to {x:.3g}",
-                )
-            )  # fmt: skip
+    grid = grid_of(values)
+    parts = {"right": ~result.wrong, "wrong": result.wrong}
+    shares = {name: shares_up_to(grid, values, part) for name, part in parts.items()}
+    counts = [int(part.sum()) for part in parts.values()]
     title = f"{measure.replace('_', ' ').capitalize()} of right and wrong predictions"
     note = "" if np.isnan(row.detection) else f"Error detection: {row.detection:.3g}."
     return Chart(
@@ -65,15 +50,10 @@ def measure_ecdf(result: MeasureComparison, measure: str | None = None) -> Chart
         "finds wrong predictions.",
         x=Axis(label=measure.replace("_", " ")),
         y=Axis(label="share with at most this value", ends=(0.0, 1.02), percent=True),
-        marks=tuple(marks),
-        numbers=numbers,
+        marks=step_lines(grid, list(shares.values()), counts, list(parts), "a value"),
+        numbers={measure: grid, **shares},
         note=note,
     )
-
-
-def _grid(values: FloatArray) -> FloatArray:
-    ordered = np.sort(values)
-    return np.unique(ordered[np.linspace(0, len(ordered) - 1, _STEPS).round().astype(np.intp)])
 
 
 def confused(result: MeasureComparison) -> Chart:

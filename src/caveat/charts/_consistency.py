@@ -2,10 +2,11 @@
 
 import numpy as np
 
+from .._validation import check_choice
 from ..exceptions import OptionError
 from ..fairness import Consistency, ConsistencyRow, FairnessAudit
 from .chart import Chart
-from .entry import Entry, expect
+from .entry import Entry, chosen, expect
 from .layout import padded, row_axis, sized_lines
 from .marks import Axis, Bars, Mark, Rule
 
@@ -49,10 +50,7 @@ def consistency(
     if alike is None:
         raise OptionError("the audit has no consistencies; pass X= to caveat.audit")
     expect(alike, Consistency)
-    known = list(alike.differences)
-    name = known[0] if quantity is None else quantity
-    if name not in known:
-        raise OptionError(f"unknown quantity {quantity!r}; known are {', '.join(known)}")
+    name = chosen(quantity, "quantity", list(alike.differences))
     whole, rows = _consistency_rows(alike, name, attribute, scaled)
     if len(rows) > MOST_BARS:
         rows = [row for row in rows if not row.outcome] or rows[:MOST_BARS]
@@ -107,11 +105,7 @@ def _consistency_rows(
     """Return the row of all samples, and those to draw: of groups, or else of outcomes."""
     whole, *rows = alike.matching(quantity=quantity)
     if attribute is not None:
-        known = sorted({row.attribute for row in rows if row.attribute})
-        if attribute not in known:
-            raise OptionError(
-                f"unknown attribute {attribute!r}; known are {', '.join(known) or 'none'}"
-            )
+        check_choice(attribute, "attribute", sorted({row.attribute for row in rows} - {""}))
         rows = [row for row in rows if row.attribute == attribute]
     rows = [row for row in rows if row.attribute] or rows or [whole]
     rows = [row for row in rows if np.isfinite(_consistency_numbers(row, scaled)[0])]

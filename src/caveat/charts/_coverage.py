@@ -10,7 +10,7 @@ from ..evaluation import Evaluation
 from ..metrics.regression.coverage import HUNDREDTHS
 from ..predictions import Gaussian, Interval, PredictionSet, Quantiles
 from ..predictions.quantiles import central_coverages
-from ..resampling.spread import Spread, share_limits, spread_of, stacked
+from ..resampling.spread import Spread, share_limits
 from ..results.rows import option_words
 from ._diagonal import diagonal_chart, numbers_of
 from ._nested import shares_inside
@@ -45,17 +45,11 @@ def coverage(evaluation: Evaluation, target: Any = None) -> Chart:
     """
     evaluation = known(evaluation, target)
     result = ENTRY.samples(evaluation, target)
-    prediction = evaluation.prediction
-    if isinstance(prediction, Quantiles):
-        kind, nominal, spread = _quantiles(prediction, result)
-    elif isinstance(prediction, Interval):
-        kind, nominal = "central", np.array([prediction.coverage])
-        spread = _few([_inside(prediction, result)], result)
-    elif isinstance(prediction, PredictionSet):
-        kind, nominal = "sets", np.array([prediction.coverage])
-        spread = _few([result.error == 0], result)
-    else:
+    if isinstance(evaluation.prediction, Gaussian):
         kind, nominal, spread = "central", HUNDREDTHS.copy(), _gaussian(result)
+    else:
+        kind, nominal, inside = _inside(evaluation.prediction, result)
+        spread = result.spread((held * 1.0, slice(None)) for held in inside)
     x_label, y_label, read = _WORDS[kind]
     return diagonal_chart(
         evaluation,
@@ -99,24 +93,19 @@ def _gaussian(result: Samples) -> Spread:
     return shares_inside(step, len(HUNDREDTHS), result.weight, result.cluster)
 
 
-def _quantiles(prediction: Quantiles, result: Samples) -> tuple[str, FloatArray, Spread]:
-    pairs = central_coverages(prediction.levels)
-    if not pairs:
+def _inside(prediction: Any, result: Samples) -> tuple[str, FloatArray, list[np.ndarray]]:
+    """Return what is covered, the nominal coverages, and which true values lie inside each."""
+    if isinstance(prediction, PredictionSet):
+        return "sets", np.array([prediction.coverage]), [result.error == 0]
+    intervals = [prediction]
+    if isinstance(prediction, Quantiles):
+        intervals = [prediction.interval(pair) for pair in central_coverages(prediction.levels)]
+    if not intervals:
         values = prediction.values[:, :, result.position].mean(axis=0)
-        inside = [result.truth <= values[:, i] for i in range(len(prediction.levels))]
-        return "one-sided", prediction.levels.copy(), _few(inside, result)
-    inside = [_inside(prediction.interval(pair), result) for pair in pairs]
-    return "central", np.array(pairs), _few(inside, result)
-
-
-def _inside(interval: Interval, result: Samples) -> np.ndarray:
-    lower, upper = interval.lower[:, result.position], interval.upper[:, result.position]
-    return np.asarray((result.truth >= lower) & (result.truth <= upper))
-
-
-def _few(inside: list[np.ndarray], result: Samples) -> Spread:
-    parts = (spread_of(held.astype(np.float64), result.weight, result.cluster) for held in inside)
-    return stacked(parts, clustered=result.cluster is not None)
+        return "one-sided", prediction.levels.copy(), [result.truth <= value for value in values.T]
+    ends = ((one.lower[:, result.position], one.upper[:, result.position]) for one in intervals)
+    inside = [(lower <= result.truth) & (result.truth <= upper) for lower, upper in ends]
+    return "central", np.array([one.coverage for one in intervals]), inside
 
 
 def _headline(evaluation: Evaluation, result: Samples, kind: str, nominal: FloatArray) -> Headline:

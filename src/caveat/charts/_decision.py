@@ -9,7 +9,7 @@ from .._validation import FloatArray
 from ..evaluation import Evaluation
 from ..evaluation.result import class_probabilities
 from ..metrics import net_benefit_curve
-from ..resampling.spread import Limits, mean_limits, spread_of, stacked
+from ..resampling.spread import Limits, mean_limits
 from ._by_group import by_group
 from ._samples import DISTRIBUTIONS, Samples, band_label
 from .chart import Chart
@@ -132,17 +132,8 @@ def _limits(
     evaluation: Evaluation, result: Samples, p: FloatArray, truth: np.ndarray, t: FloatArray
 ) -> Limits:
     """Return limits of the net benefit, the mean of 1 for each hit and -t / (1 - t) for others."""
-    spread = stacked(
-        (
-            spread_of(
-                np.where(p >= one, np.where(truth == 1, 1.0, -one / (1 - one)), 0.0),
-                result.weight,
-                result.cluster,
-            )
-            for one in t
-        ),
-        clustered=result.cluster is not None,
-    )
+    worth = (np.where(p >= one, np.where(truth == 1, 1.0, -one / (1 - one)), 0.0) for one in t)
+    spread = result.spread((values, slice(None)) for values in worth)
     return mean_limits(spread, evaluation.confidence, least=-np.inf)
 
 

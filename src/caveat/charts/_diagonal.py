@@ -3,8 +3,6 @@
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
 from ..evaluation import Evaluation
 from ..resampling.spread import Limits
 from ._samples import band_label
@@ -64,11 +62,6 @@ def diagonal_chart(
         square=True,
         confidence=evaluation.confidence,
     )
-
-
-def widest(*columns: Any) -> float:
-    """Return the end of an axis for some columns."""
-    return max(float(np.max(column, initial=0.0)) for column in columns) * 1.05 or 1.0
 
 
 def numbers_of(

@@ -12,8 +12,8 @@ from ..monitoring import Drift, DriftHistory
 from ..monitoring.result import ChangeState
 from ..monitoring.words import NAMES, name_of
 from .chart import Chart
-from .entry import Entry, expect
-from .layout import interval_points, label_lines, literal, padded, row_axis
+from .entry import Entry, chosen, expect
+from .layout import columns_of, interval_points, label_lines, literal, padded, row_axis
 from .marks import Axis, Band, Line, Mark, Rule
 
 MOST = 40
@@ -60,9 +60,8 @@ def drift(result: Drift, groups: bool = False) -> Chart:
     rows = [rows[i] for i in sorted(largest)]
     names = [" ".join(part for part in (name_of(row), row.group) if part) for row in rows]
     axis, places = row_axis([label_lines([name], 26) for name in names])
-    value, low, high = np.array(
-        [[row.effect, row.effect_low, row.effect_high] for row in rows], dtype=np.float64
-    ).T / np.array([row.threshold for row in rows])
+    *numbers, unit = columns_of(rows, "effect", "effect_low", "effect_high", "threshold")
+    value, low, high = numbers / unit
     marks: list[Mark] = [Rule(x=1.0, label="threshold")]
     kinds = ((s.value, *style, [row.state is s for row in rows]) for s, style in _STYLES.items())
     says = "{text}: {x:.2g} thresholds"
@@ -102,11 +101,7 @@ def drift_distribution(result: Drift, quantity: str | None = None, target: str =
     """
     expect(result, Drift)
     known = [name for name, of in result.quantities if of == target and name != "class"]
-    if quantity is None and known:
-        quantity = known[0]
-    if quantity not in known:
-        raise OptionError(f"quantity must be one of {', '.join(known) or 'none'}; got {quantity!r}")
-    assert quantity is not None
+    quantity = chosen(quantity, "quantity", known)
     pair = result.distributions(quantity, target)
     ends = [_curve(side.values, side.counts) for side in pair]
     marks: list[Mark] = []
@@ -167,10 +162,8 @@ def history(result: DriftHistory, quantity: str | Sequence[str] | None = None) -
     numbers: dict[str, Any] = {"period": periods}
     targets = {row.target for row in result.rows if row.quantity in names}
     for name in names:
+        check_choice(name, "quantity", list(dict.fromkeys(row.quantity for row in result.rows)))
         rows = [row for row in result.rows if row.quantity == name]
-        if not rows:
-            known = dict.fromkeys(row.quantity for row in result.rows)
-            raise OptionError(f"quantity must be one of {', '.join(known)}; got {name!r}")
         for target in sorted(targets):
             own = {row.period: row for row in rows if row.target == target}
             value, low, high = (
@@ -192,9 +185,10 @@ def history(result: DriftHistory, quantity: str | Sequence[str] | None = None) -
     log = names == ["e-value"]
     drawn = [values for key, values in numbers.items() if key != "period"]
     ends = None if log else padded(*drawn, [mark.y for mark in marks if isinstance(mark, Rule)])
+    title, read = _said(names)
     return Chart(
-        title=_title(names),
-        read=_read(names),
+        title=title,
+        read=read,
         x=Axis(label="period", ticks=ticks, ends=(-0.3, len(periods) - 0.7)),
         y=Axis(label=_words(names[0]) if len(names) == 1 else "value", log=log, ends=ends),
         marks=tuple(marks),
@@ -222,26 +216,23 @@ def _words(name: str) -> str:
     return known.get(name, f"mean {NAMES[name]}" if name in NAMES else name)
 
 
-def _title(names: Sequence[str]) -> str:
-    if names[0] == "probability" and "observed" in names:
-        return "Predicted and observed"
-    if names[0] in ("total", "aleatoric", "epistemic"):
-        return "Uncertainty"
-    if names[0].startswith("distance"):
-        return "Distance from the reference"
-    return "Evidence of the monitor" if names == ["e-value"] else _words(names[0])
-
-
-def _read(names: Sequence[str]) -> str:
+def _said(names: Sequence[str]) -> tuple[str, str]:
+    """Return the title of a view, and how to read it."""
     if names == ["e-value"]:
-        return (
+        return "Evidence of the monitor", (
             "The capital of a gambler who bets that something changed, from 1. Without a change it "
             "reaches the line of alarm with a small probability only, however often it is looked "
             "at."
         )
     if names[0].startswith("distance"):
-        return "The distance of the distributions from the reference; 0 is none, 100 % is all."
-    return "The reference first, then one point for each period; bands are intervals."
+        read = "The distance of the distributions from the reference; 0 is none, 100 % is all."
+        return "Distance from the reference", read
+    title = _words(names[0])
+    if names[0] in ("total", "aleatoric", "epistemic"):
+        title = "Uncertainty"
+    if names[0] == "probability" and "observed" in names:
+        title = "Predicted and observed"
+    return title, "The reference first, then one point for each period; bands are intervals."
 
 
 def views(result: DriftHistory) -> list[dict[str, Any]]:

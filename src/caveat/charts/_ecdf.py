@@ -1,5 +1,6 @@
 """How uncertain the right and the wrong predictions are."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -7,12 +8,17 @@ import numpy as np
 from .._validation import FloatArray
 from ..evaluation import Evaluation
 from ._ordered import Ordered
-from ._samples import Samples, headline, known, of_target
+from ._samples import Samples, headline, of_target
 from .chart import Chart
 from .entry import ranked
 from .marks import Axis, Line
 
 STEPS = 200
+_LINE: dict[str, Any] = {"main": True, "step": True, "marker": None}
+_STYLES = (
+    {"color": "blue", "dash": "solid", "width": 1.6, **_LINE},
+    {"color": "orange", "dash": "dash", "width": 2.4, **_LINE},
+)
 
 
 def ecdf(evaluation: Evaluation, target: Any = None) -> Chart:
@@ -34,33 +40,28 @@ def ecdf(evaluation: Evaluation, target: Any = None) -> Chart:
     >>> chart.numbers["uncertainty"], chart.numbers["wrong"]
     (array([1., 1., 2., 3., 4.]), array([0. , 0. , 0. , 0.5, 1. ]))
     """
-    evaluation = known(evaluation, target)
     result = ENTRY.samples(evaluation, target)
     wrong, words = _halves(result)
     counted = result.counted
-    grid = _grid(result.uncertainty[counted])
-    shares = [_share(result, counted & part, grid) for part in (~wrong, wrong)]
+    weight = np.ones(len(wrong)) if result.weight is None else result.weight
+    grid = grid_of(result.uncertainty[counted])
+    # The lines begin at a share of 0.
+    right, missed = (
+        np.r_[0.0, shares_up_to(grid, result.uncertainty, weight * part)]
+        for part in (~wrong, wrong)
+    )
+    grid = np.r_[grid[0], grid]
+    numbers = [int((counted & part).sum()) for part in (~wrong, wrong)]
     metric = "error_detection_auroc_score" if result.classes else "error_uncertainty_correlation"
     kinds = "right and wrong predictions" if result.classes else "small and large errors"
-    marks = [
-        Line(
-            x=grid, y=share, label=f"{name} ({number:,})", color=color, dash=dash, width=width,
-            main=True, step=True, says="{y:.0%} have an uncertainty up to {x:.3g}",
-        )
-        for share, number, name, color, dash, width in zip(
-            shares, (int((counted & part).sum()) for part in (~wrong, wrong)), words,
-            ("blue", "orange"), ("", "dash"), (1.6, 2.4), strict=True,
-        )
-        if number
-    ]  # fmt: skip
     return Chart(
         title=f"Uncertainty of {kinds}{of_target(evaluation, result)}",
         read="The further the two lines are apart, the better the uncertainty separates the two; "
         "the dashed line should lie to the right.",
         x=Axis(label=result.uncertainty_label),
         y=Axis(label="share with at most this uncertainty", ends=(0.0, 1.02), percent=True),
-        marks=tuple(marks),
-        numbers={"uncertainty": grid, "right": shares[0], "wrong": shares[1]},
+        marks=step_lines(grid, (right, missed), numbers, words, "an uncertainty"),
+        numbers={"uncertainty": grid, "right": right, "wrong": missed},
         headline=headline(evaluation, metric, result.target),
         confidence=evaluation.confidence,
     )
@@ -74,26 +75,29 @@ def _halves(result: Samples) -> tuple[np.ndarray, tuple[str, str]]:
     return result.error > middle, ("smaller half of the errors", "larger half of the errors")
 
 
-def _grid(uncertainty: FloatArray) -> FloatArray:
-    """Return up to two hundred uncertainties that occur, the smallest one twice."""
-    finite = np.sort(uncertainty[np.isfinite(uncertainty)])
-    if not len(finite):
-        return np.zeros(2)
+def grid_of(values: FloatArray) -> FloatArray:
+    """Return up to two hundred of the finite values, in order; 0 if there are none."""
+    finite = np.sort(values[np.isfinite(values)])
     places = np.linspace(0, len(finite) - 1, STEPS).round().astype(np.intp)
-    grid = np.unique(finite[places])
-    return np.r_[grid[0], grid]
+    return np.unique(finite[places]) if len(finite) else np.zeros(1)
 
 
-def _share(result: Samples, part: np.ndarray, grid: FloatArray) -> FloatArray:
-    """Return the share of some samples at or below each point of the grid."""
-    rows = np.flatnonzero(part)
-    shares = np.zeros(len(grid))
-    if len(rows):
-        place = np.searchsorted(grid[1:], result.uncertainty[rows], side="left")
-        weight = None if result.weight is None else result.weight[rows]
-        mass = np.bincount(place, weight, len(grid))
-        shares[1:] = np.cumsum(mass)[:-1] / mass.sum()
-    return shares
+def shares_up_to(grid: FloatArray, values: FloatArray, weight: np.ndarray) -> FloatArray:
+    """Return the share of the weight at or below each point of the grid; 0 without any weight."""
+    mass = np.bincount(np.searchsorted(grid, values), weight, len(grid) + 1)
+    return np.asarray(np.cumsum(mass)[:-1] / (mass.sum() or 1.0))
+
+
+def step_lines(
+    grid: FloatArray, shares: Sequence[Any], numbers: Sequence[int], words: Sequence[str], what: str
+) -> tuple[Line, ...]:
+    """Return cumulative distributions of right and of wrong samples, those that there are."""
+    says = f"{{y:.0%}} have {what} up to {{x:.3g}}"
+    return tuple(
+        Line(x=grid, y=share, label=f"{name} ({number:,})", says=says, **style)
+        for share, number, name, style in zip(shares, numbers, words, _STYLES, strict=True)
+        if number
+    )
 
 
 ENTRY = ranked("ecdf", ecdf, overlays=False)

@@ -2,8 +2,6 @@
 
 from typing import Any
 
-import numpy as np
-
 from ..confusion import SampleEmbedding
 from ..exceptions import OptionError
 from ..uncertainty import MEASURES
@@ -11,6 +9,7 @@ from ..uncertainty import measure as measured
 from ..uncertainty.distances import check_distances
 from .chart import Chart
 from .entry import Entry, expect
+from .layout import padded
 from .marks import Axis, Points
 
 
@@ -49,8 +48,8 @@ def embedding(
         title=f"{words.capitalize()} of {len(x):,} samples on a plane",
         read="Neighbors have like features; distances between groups say nothing. Dark samples "
         "between groups belong to classes that the model cannot separate.",
-        x=Axis(label="first axis of t-SNE", ends=_ends(x)),
-        y=Axis(label="second axis of t-SNE", ends=_ends(y)),
+        x=Axis(label="first axis of t-SNE", ends=padded(x)),
+        y=Axis(label="second axis of t-SNE", ends=padded(y)),
         marks=(
             Points(
                 x=x, y=y, values=values, scale=words, size=4, main=True,
@@ -62,11 +61,6 @@ def embedding(
         numbers={"sample": result.rows, "x": x, "y": y, "class": [str(one) for one in labels],
                  words: values},
     )  # fmt: skip
-
-
-def _ends(values: Any) -> tuple[float, float]:
-    room = 0.04 * float(np.ptp(values)) or 1.0
-    return float(values.min()) - room, float(values.max()) + room
 
 
 ENTRY = Entry("embedding", embedding, of=SampleEmbedding, overlays=False)

@@ -7,9 +7,9 @@ import numpy as np
 
 from ..evaluation import Evaluation
 from ..resampling.spread import root_limits, spread_of, stacked
-from ._diagonal import diagonal_chart, numbers_of, widest
+from ._diagonal import diagonal_chart, numbers_of
 from ._ordered import Ordered
-from ._samples import has_spread, headline, known, of_target
+from ._samples import has_spread, headline, of_target
 from .chart import Chart
 from .entry import Entry
 
@@ -33,7 +33,6 @@ def error_calibration(evaluation: Evaluation, target: Any = None) -> Chart:
     >>> chart.numbers["predicted"][:2].round(3), chart.numbers["observed"][:2].round(3)
     (array([1., 1.]), array([2., 2.]))
     """
-    evaluation = known(evaluation, target)
     result = ENTRY.samples(evaluation, target)
     ordered = Ordered(result.uncertainty, result.weight)
     cuts = np.arange(BINS + 1) / BINS * ordered.total
@@ -50,7 +49,7 @@ def error_calibration(evaluation: Evaluation, target: Any = None) -> Chart:
     drawn = [np.sqrt(variances), np.sqrt(spread.mean), *limits, spread.mass]
     finite = np.isfinite(drawn).all(axis=0)
     predicted, observed, low, high, weight = (column[finite] for column in drawn)
-    end = widest(predicted, observed)
+    end = 1.05 * float(np.max([predicted, observed], initial=0.0)) or 1.0
     return diagonal_chart(
         evaluation,
         (

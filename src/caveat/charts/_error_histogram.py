@@ -4,12 +4,11 @@ from typing import Any
 
 import numpy as np
 
-from .._blocks import row_blocks
 from .._validation import FloatArray
 from ..evaluation import Evaluation
 from ..evaluation.result import class_probabilities
 from ..metrics._inputs import count
-from ._samples import DISTRIBUTIONS, known, of_target
+from ._samples import DISTRIBUTIONS, of_target
 from .chart import Chart
 from .entry import ranked
 from .marks import Axis, Heat, Mark, Rule
@@ -41,11 +40,10 @@ def error_histogram(evaluation: Evaluation, target: Any = None, bins: int = 40) 
     [[2.0, 2.0, 2.0], [2.0, 4.0, 1.0]]
     """
     bins = count(bins, "bins")
-    evaluation = known(evaluation, target)
     result = ENTRY.samples(evaluation, target)
     error, y_label = result.error, "absolute error"
     if isinstance(evaluation.prediction, DISTRIBUTIONS):
-        error = 1 - _true_probabilities(class_probabilities(evaluation), result.truth)
+        error = 1 - class_probabilities(evaluation)[np.arange(len(error)), result.truth]
         y_label = "1 − probability of the true class"
     counted = result.counted
     x_edges, x_beyond = _edges(result.uncertainty[counted], bins)
@@ -82,13 +80,6 @@ def error_histogram(evaluation: Evaluation, target: Any = None, bins: int = 40) 
         note=f"The last {' and '.join(beyond)} also holds what lies beyond." if beyond else "",
         confidence=evaluation.confidence,
     )
-
-
-def _true_probabilities(p: FloatArray, truth: np.ndarray) -> FloatArray:
-    given = np.empty(len(p))
-    for rows in row_blocks(len(p), p.shape[1]):
-        given[rows] = np.take_along_axis(p[rows], truth[rows, None], axis=1)[:, 0]
-    return given
 
 
 def _edges(values: FloatArray, bins: int) -> tuple[FloatArray, bool]:

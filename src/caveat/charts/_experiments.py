@@ -9,8 +9,8 @@ from ..exceptions import OptionError
 from ..experiments import ClassDetection, DomainShift, ShiftCurves
 from ._grouped_bars import grouped_bars
 from .chart import Chart
-from .entry import Entry, expect
-from .layout import interval_points, label_lines, ratio_axis, row_axis
+from .entry import Entry, chosen, expect
+from .layout import columns_of, interval_points, label_lines, ratio_axis, row_axis
 from .marks import Axis, Band, Line, Mark, Rule
 
 MOST = 30
@@ -44,13 +44,11 @@ def detection(
     """
     expect(result, ClassDetection)
     known = result.decompositions
-    if decomposition is not None and decomposition not in known:
-        raise OptionError(f"decomposition must be one of {', '.join(known)}; got {decomposition!r}")
+    name = chosen(decomposition, "decomposition", known)
     if by_class:
-        name = known[0] if decomposition is None else decomposition
         bars = [("mean", name, ""), *((label, name, label) for label in _labels(result, name))]
     else:
-        names = known if decomposition is None else (decomposition,)
+        names = known if decomposition is None else (name,)
         bars = [(name.replace("_", " "), name, "") for name in names]
     rows = {(row.decomposition, row.left_out, row.uncertainty): row for row in result.rows}
     return grouped_bars(
@@ -151,9 +149,7 @@ def domain_shift(result: DomainShift) -> Chart:
         for row in rows
     ]
     axis, places = row_axis([label_lines([name], 26) for name in names])
-    value, low, high = np.array(
-        [[row.ratio, row.ratio_low, row.ratio_high] for row in rows], dtype=np.float64
-    ).T
+    value, low, high = columns_of(rows, "ratio", "ratio_low", "ratio_high")
     marks: list[Mark] = [Rule(x=1.0, label="equal")]
     styles = (("metric", "blue", "circle"), ("uncertainty", "orange", "diamond"))
     kinds = ((*style, [row.kind == style[0] for row in rows]) for style in styles)

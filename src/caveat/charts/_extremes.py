@@ -89,24 +89,15 @@ def extremes(evaluation: Evaluation, number: int = 20, target: Any = None) -> Ex
     result = ENTRY.samples(evaluation, target, "extremes")
     counted = np.flatnonzero(result.counted)
     uncertain = _largest(result.uncertainty, counted, number)
-    if result.classes:
-        wrong = _largest(-result.uncertainty, counted[result.error[counted] > 0], number)
-    else:
-        erring = counted[result.error[counted] > 0]
-        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):  # 0 / 0 does not err
-            wrong = _largest(result.error / result.uncertainty, erring, number)
+    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):  # 0 / 0 does not err
+        odd = -result.uncertainty if result.classes else result.error / result.uncertainty
+    wrong = _largest(odd, counted[result.error[counted] > 0], number)
     return Extremes(_named(evaluation, result, uncertain), _named(evaluation, result, wrong))
 
 
 def _largest(values: FloatArray, rows: np.ndarray, number: int) -> np.ndarray:
     """Return those of the rows with the largest values, the largest first; of equals the first."""
-    chosen = values[rows]
-    if len(rows) > number:
-        limit = np.partition(chosen, len(rows) - number)[len(rows) - number]
-        above, at = np.flatnonzero(chosen > limit), np.flatnonzero(chosen == limit)
-        places = np.sort(np.r_[above, at[: number - len(above)]])
-        rows, chosen = rows[places], chosen[places]
-    return rows[np.argsort(-chosen, kind="stable")]
+    return rows[np.argsort(-values[rows], kind="stable")[:number]]
 
 
 def _named(evaluation: Evaluation, result: Samples, rows: np.ndarray) -> list[Sample]:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .chart import Chart
-from .layout import label_lines, literal, row_axis
+from .layout import columns_of, label_lines, literal, row_axis
 from .marks import Axis, Bars, Mark, Rule
 
 
@@ -33,10 +33,7 @@ def grouped_bars(
     numbers: dict[str, Any] = {"": list(labels)}
     ends = [0.0, least]
     for position, (name, rows) in enumerate(series.items()):
-        value, low, high = (
-            np.array([getattr(row, end) for row in rows], dtype=np.float64)
-            for end in ("value", "low", "high")
-        )
+        value, low, high = columns_of(rows, "value", "low", "high")
         shift = height * (position - (len(series) - 1) / 2)
         known = np.isfinite(low) & np.isfinite(high)
         marks.append(

@@ -14,7 +14,7 @@ from ..results.tables import bracket, number
 from ._samples import of_target, samples
 from .chart import Chart
 from .entry import Entry, expect
-from .layout import interval_points, label_lines, padded, row_axis, sized_lines
+from .layout import columns_of, interval_points, label_lines, padded, row_axis, sized_lines
 from .marks import Axis, Mark, Points, Rule
 
 MOST = 30
@@ -92,9 +92,9 @@ def groups(
             for name, label, row in kept
         ]
     )
-    value, low, high, size = np.array(
-        [[row.value, row.low, row.high, row.samples] for _, _, row in kept], dtype=np.float64
-    ).T
+    value, low, high, size = columns_of(
+        (row for *_, row in kept), "value", "low", "high", "samples"
+    )
     marks: list[Mark] = [
         Points(
             x=value, y=places, low=low, high=high, label="each group", main=True, size=6,
@@ -142,13 +142,11 @@ def _usual(evaluation: Evaluation) -> str:
     if not grouped:
         raise OptionError("this evaluation has no groups; pass groups= to evaluate")
     # Calibration first, of two classes by the second; then coverage.
-    usual = [name for name in METRICS.shown("groups") if name in grouped]
-    return min(usual, key=_by_use, default=grouped[0])
-
-
-def _by_use(name: str) -> tuple[bool, ...]:
-    metric = METRICS[name]
-    return metric.locality != "local", metric.direction != "target", not metric.two_classes
+    usual = (METRICS[name] for name in METRICS.shown("groups") if name in grouped)
+    order = {
+        m.name: (m.locality != "local", m.direction != "target", not m.two_classes) for m in usual
+    }
+    return min(order, key=order.__getitem__, default=grouped[0])
 
 
 def _chosen(rows: Sequence[Row], metric: str | None, option: str | None) -> Row:
@@ -229,7 +227,7 @@ def comparison(
         ("worse", "orange", "cross", [row.rank > 0 and not row.tied for row in rows]),
         ("not ranked", "gray", "square", [row.rank == 0 for row in rows]),
     )
-    value, low, high = numbers = np.array([[row.value, row.low, row.high] for row in rows]).T
+    value, low, high = numbers = columns_of(rows, "value", "low", "high")
     names = [row.technique for row in rows]
     marks = interval_points(places, numbers, names, kinds, size=6, says="{text}: {x:.4g}")
     words = METRICS[rows[0].metric].label + (f" ({rows[0].option})" if rows[0].option else "")
@@ -297,10 +295,7 @@ def trade_off(
             raise OptionError(f"{technique!r} does not have both {metrics[0]} and {metrics[1]}")
         pairs[technique] = matches
     front = [name for name in pairs if name in answer.pareto]
-    x, y = (
-        np.array([[r.value, r.low, r.high] for r in column]).T
-        for column in zip(*pairs.values(), strict=True)
-    )
+    x, y = (columns_of(rows, "value", "low", "high") for rows in zip(*pairs.values(), strict=True))
     titles = [METRICS[metric].title for metric in metrics]
     marks = tuple(
         Points(

@@ -15,8 +15,8 @@ def kept_means(
     x, w = values[ordered.rows], ordered.weight
     mean = ordered.running(w * x, amounts) / amounts
     squares = ordered.running(w * w, amounts)
+    kish = amounts**2 / squares
     if cluster is not None:
-        kish = amounts**2 / squares
         return _kept_by_cluster(ordered, values, amounts, cluster, mean, kish)
     counted = ordered.running(np.ones(len(w)), amounts)
     spread = (
@@ -25,7 +25,6 @@ def kept_means(
         + mean**2 * squares
     )
     variance = np.maximum(spread, 0.0) / amounts**2
-    kish = amounts**2 / squares
     return Spread(mean, variance, amounts, counted, kish, kish, clustered=False)
 
 

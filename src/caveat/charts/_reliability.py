@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from .._blocks import row_blocks
+from .._blocks import highest, row_blocks
 from .._validation import FloatArray, check_choice
 from ..evaluation import Evaluation
 from ..evaluation.result import class_probabilities
@@ -13,7 +13,7 @@ from ..exceptions import OptionError
 from ..metrics._core.equal_width import bin_of
 from ..metrics.classification.entropy import entropy_of
 from ..metrics.classification.variation import places
-from ..resampling.spread import Limits, Spread, effective_size, share_limits, spread_of, stacked
+from ..resampling.spread import Limits, Spread, effective_size, share_limits
 from ..results.rows import option_words
 from ..results.words import center
 from ._by_group import by_group
@@ -117,23 +117,21 @@ def reliability(
 
 def _diagram(evaluation: Evaluation, result: Samples, p: FloatArray, view: str, code: int) -> Chart:
     """Return the diagram of some of the samples."""
+    labels, position = highest(p)
+    happened = labels == result.truth
     if view == "class":
-        position = np.ascontiguousarray(p[:, code])
-        observed = (result.truth == code).astype(np.float64)
-    elif view == "confidence":
-        position, observed = _confidence(p, result.truth)
-    else:
+        position, happened = np.ascontiguousarray(p[:, code]), result.truth == code
+    elif view != "confidence":
         blocks = row_blocks(len(p), p.shape[1])
-        position = np.concatenate([entropy_of(p[rows]) for rows in blocks])
-        observed = 1 - _confidence(p, result.truth)[1] if view == "entropy" else position
+        position, happened = np.concatenate([entropy_of(p[rows]) for rows in blocks]), ~happened
     scale = 0.5 if view == "entropy" and p.shape[1] == 2 else 1.0
     bins = _rows_of_bins(position, result)
     if view == "variation":
         spread, limits = _variation(p, result, bins, evaluation.confidence)
     else:
-        spread = _spread(observed, result, bins)
+        spread = result.spread((happened[rows] * 1.0, rows) for rows in bins)
         limits = share_limits(spread, evaluation.confidence)
-    predicted = scale * _spread(position, result, bins).mean
+    predicted = scale * result.spread((position[rows], rows) for rows in bins).mean
     density = np.bincount(bin_of(position, CELLS), result.weight, CELLS)
     name = f"class={evaluation.prediction.classes[code]}"
     metric, *words = _WORDS[view]
@@ -181,19 +179,7 @@ def _code(evaluation: Evaluation, view: str, label: Any) -> int:
         if len(labels) > 2:
             raise OptionError(f"view 'class' needs label=, one of the classes {labels}")
         return 1
-    if str(label) not in labels:
-        raise OptionError(f"unknown class {label!r}; the classes are {labels}")
-    return labels.index(str(label))
-
-
-def _confidence(p: FloatArray, truth: np.ndarray) -> tuple[FloatArray, FloatArray]:
-    """Return the largest probability of each sample, and 1 where it is of the true class."""
-    top, right = np.empty(len(p)), np.empty(len(p))
-    for rows in row_blocks(len(p), p.shape[1]):
-        label = p[rows].argmax(axis=1)
-        top[rows] = np.take_along_axis(p[rows], label[:, None], axis=1)[:, 0]
-        right[rows] = label == truth[rows]
-    return top, right
+    return labels.index(check_choice(str(label), "label", labels))
 
 
 def _rows_of_bins(position: FloatArray, result: Samples) -> list[np.ndarray]:
@@ -203,18 +189,6 @@ def _rows_of_bins(position: FloatArray, result: Samples) -> list[np.ndarray]:
     order = order[result.counted[order]]
     ends = np.searchsorted(index[order], np.arange(BINS), side="right")
     return [rows for rows in np.split(order, ends[:-1]) if len(rows)]
-
-
-def _spread(values: FloatArray, result: Samples, bins: list[np.ndarray]) -> Spread:
-    parts = (
-        spread_of(
-            values[rows],
-            None if result.weight is None else result.weight[rows],
-            None if result.cluster is None else result.cluster[rows],
-        )
-        for rows in bins
-    )
-    return stacked(parts, clustered=result.cluster is not None)
 
 
 def _variation(
@@ -235,7 +209,7 @@ def _variation(
         logs = np.log(np.maximum(frequencies[i], np.finfo(np.float64).tiny)) / -log(classes)
         sums = np.r_[0.0, np.cumsum(np.where(frequencies[i] > 0, logs, 0.0))]
         surprise[rows] = (sums[better + equal] - sums[better]) / equal
-    spread = _spread(surprise, result, bins)
+    spread = result.spread((surprise[rows], rows) for rows in bins)
     size = effective_size(_variance_of_one(frequencies), spread, confidence)
     return spread, _drawn_limits(frequencies, size, confidence)
 

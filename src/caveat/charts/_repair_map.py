@@ -5,8 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from .._validation import FloatArray
-from ..exceptions import OptionError
+from .._validation import FloatArray, check_choice
 from ..predictions import Categorical, Gaussian, GaussianLogits, Quantiles
 from ..repairing import Repair
 from ..repairing.result import repaired
@@ -103,10 +102,7 @@ def _groups(result: Repair) -> list[str]:
 
 def _classes(classes: tuple[Any, ...], label: Any, grouped: bool) -> list[int]:
     if label is not None:
-        if label not in classes:
-            known = ", ".join(map(repr, classes))
-            raise OptionError(f"label must be one of {known}; got {label!r}")
-        return [classes.index(label)]
+        return [classes.index(check_choice(label, "label", classes))]
     if len(classes) == 2:
         return [1]
     return [0] if grouped else list(range(min(len(classes), _MOST)))
@@ -158,15 +154,11 @@ def _made(result: Repair, prediction: Any, group: str) -> Any:
     return repaired(fitted if fitted.groups_ is None else fitted.groups_[group], prediction)
 
 
-def _applies(result: Repair) -> bool:
-    return result.measure != "interval_loss"
-
-
 ENTRY = Entry(
     "repair_map",
     repair_map,
     of=Repair,
-    applies=_applies,
+    applies=lambda result: result.measure != "interval_loss",
     needs="probabilities, a Gaussian or quantiles",
     overlays=False,
     aliases=("map",),

@@ -1,5 +1,6 @@
 """The samples behind a chart: one target of an evaluation, and the probabilities of classes."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -12,6 +13,7 @@ from ..evaluation import Evaluation
 from ..evaluation.questions import uncertainty_words
 from ..exceptions import OptionError
 from ..predictions import Categorical, Gaussian, GaussianLogits, ProbabilityInterval
+from ..resampling.spread import Spread, spread_of, stacked
 from .chart import Headline
 
 DISTRIBUTIONS = (Categorical, GaussianLogits, ProbabilityInterval)
@@ -36,8 +38,8 @@ class Samples:
         Which cluster each sample is in.
     classes : bool
         Whether classes were predicted, and the error is 0 or 1.
-    measure : str
-        What the uncertainty is.
+    uncertainty_label : str
+        Words for the uncertainty.
     """
 
     position: int
@@ -48,7 +50,7 @@ class Samples:
     weight: FloatArray | None
     labels: np.ndarray | None
     classes: bool
-    measure: str
+    uncertainty_label: str
 
     def take(self, rows: Codes) -> "Samples":
         """Return some of the samples."""
@@ -71,19 +73,9 @@ class Samples:
         return pd.factorize(self.labels, use_na_sentinel=False)[0]
 
     @property
-    def has_uncertainty(self) -> bool:
-        """Whether every sample has an uncertainty."""
-        return not np.isnan(self.uncertainty).any()
-
-    @property
-    def has_error(self) -> bool:
-        """Whether every sample has an error: an interval names no point that could be wrong."""
-        return not np.isnan(self.error).any()
-
-    @property
     def ranked(self) -> bool:
-        """Whether samples can be ordered by uncertainty and compared by error."""
-        return self.has_uncertainty and self.has_error
+        """Whether all have an uncertainty and an error: an interval names no point that errs."""
+        return not (np.isnan(self.uncertainty) | np.isnan(self.error)).any()
 
     @property
     def ranks(self) -> FloatArray:
@@ -91,25 +83,25 @@ class Samples:
         return np.minimum(self.uncertainty, np.finfo(np.float64).max)
 
     @property
-    def uncertainty_label(self) -> str:
-        """Words for the uncertainty."""
-        return f"uncertainty ({self.measure})"
-
-    @property
-    def error_label(self) -> str:
-        """Words for the mean of the errors."""
-        return "share that is wrong" if self.classes else "mean absolute error"
-
-    @property
     def counted(self) -> NDArray[np.bool_]:
         """Which samples have a weight above 0."""
         return np.ones(len(self.error), bool) if self.weight is None else self.weight > 0
+
+    def spread(self, sets: Iterable[tuple[FloatArray, Any]]) -> Spread:
+        """Return the spreads of values over sets of rows."""
+        parts = []
+        for values, rows in sets:
+            weight = None if self.weight is None else self.weight[rows]
+            cluster = None if self.cluster is None else self.cluster[rows]
+            parts.append(spread_of(values, weight, cluster))
+        return stacked(parts, clustered=self.cluster is not None)
 
 
 def samples(evaluation: Evaluation, target: Any = None) -> Samples:
     """Return the samples of one target; None is the only one, or the first."""
     evaluation, (position, name) = known(evaluation, target), _target(evaluation, target)
     classes = hasattr(evaluation.prediction, "classes")
+    measure = "entropy, nats" if classes else uncertainty_words(evaluation.prediction)
     return Samples(
         position=position,
         target=name,
@@ -119,7 +111,7 @@ def samples(evaluation: Evaluation, target: Any = None) -> Samples:
         weight=evaluation.sample_weight,
         labels=evaluation.cluster,
         classes=classes,
-        measure="entropy, nats" if classes else uncertainty_words(evaluation.prediction),
+        uncertainty_label=f"uncertainty ({measure})",
     )
 
 

@@ -59,7 +59,6 @@ def deferral(evaluation: Evaluation, target: Any = None) -> Deferral:
     """
     from ._confidence import ENTRY as RANKED
 
-    evaluation = known(evaluation, target)
     result = RANKED.samples(evaluation, target, "deferral")
     ordered = Ordered(result.ranks, result.weight)
     kept = np.arange(1, 101) / 100 * ordered.total

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from .._validation import FloatArray
+from .._validation import FloatArray, check_choice
 from ..exceptions import OptionError
 from ..signals import StreamRecord
 from .chart import Chart
@@ -99,11 +99,11 @@ def _values(used: list[Any], target: Any) -> tuple[FloatArray, FloatArray, Float
     first = used[0].prediction
     none, each = np.full(len(used), np.nan), [event.prediction for event in used]
     if hasattr(first, "classes"):
-        place = _place(first.classes, target, "class", -1)
+        place = _place(first.classes, target, -1)
         means = [(p.to_categorical() if hasattr(p, "to_categorical") else p).mean for p in each]
         values = np.array([mean[0, place] for mean in means])
         return values, none, none, f"probability of {first.classes[place]}"
-    place = _place(first.targets, target, "target", 0)
+    place = _place(first.targets, target, 0)
     points = [p.median() if hasattr(p, "median") else p.moments()[0] for p in each]
     values = np.array([point[0, place] for point in points])
     low, high = (
@@ -114,19 +114,17 @@ def _values(used: list[Any], target: Any) -> tuple[FloatArray, FloatArray, Float
     return values, low, high, str(first.targets[place]) if len(first.targets) > 1 else "value"
 
 
-def _place(labels: Any, wanted: Any, word: str, usual: int) -> int:
+def _place(labels: Any, target: Any, usual: int) -> int:
     names = [str(label) for label in labels.tolist()]
-    if wanted is None:
+    if target is None:
         return range(len(names))[usual]
-    if str(wanted) not in names:
-        raise OptionError(f"there is no {word} {str(wanted)!r}; there are {', '.join(names)}")
-    return names.index(str(wanted))
+    return names.index(check_choice(str(target), "target", names))
 
 
 def _truth(result: StreamRecord, used: list[Any], target: Any) -> FloatArray:
     if hasattr(used[0].prediction, "classes"):
         return np.full(len(used), np.nan)
-    place = _place(used[0].prediction.targets, target, "target", 0)
+    place = _place(used[0].prediction.targets, target, 0)
     missing = np.full(len(used[0].prediction.targets), np.nan)
     return np.array([np.atleast_1d(result.truth.get(e.number, missing))[place] for e in used])
 

@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 from .._registry import Registry
+from .._validation import check_choice
 from ..evaluation import Evaluation
 from ..exceptions import OptionError, UnsupportedPredictionError
 from ._samples import Samples, samples
@@ -21,6 +22,11 @@ def expect(result: Any, kind: type, name: str = "result") -> None:
     """Raise if a chart is asked of something else than it is made of."""
     if not isinstance(result, kind):
         raise OptionError(f"{name} must be a {kind.__name__}; got a {type(result).__name__}")
+
+
+def chosen(given: Any, name: str, known: Sequence[Any]) -> Any:
+    """Return what was asked for, or the first of what is known; raise on anything else."""
+    return check_choice(next(iter(known), None) if given is None else given, name, known)
 
 
 @dataclass(frozen=True)

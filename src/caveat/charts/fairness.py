@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from .._validation import check_choice
 from ..exceptions import OptionError
 from ..fairness import FairnessAudit
 from ..fairness.meanings import measure_words
@@ -13,8 +14,8 @@ from ..results.judgments import Judgment, Pairing
 from ..results.rows import FairnessRow
 from ..results.words import SHORT
 from .chart import Chart
-from .entry import Entry, expect
-from .layout import interval_points, label_lines, ratio_axis, row_axis, sized_lines
+from .entry import Entry, chosen, expect
+from .layout import columns_of, interval_points, label_lines, ratio_axis, row_axis, sized_lines
 from .marks import Axis, Mark, Points, Rule, Span, Text
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
@@ -32,10 +33,8 @@ _JUDGMENTS = (
 
 def _attributes(result: FairnessAudit, attribute: str | None) -> tuple[str, ...]:
     expect(result, FairnessAudit)
-    if attribute is not None and attribute not in result.attributes:
-        known = ", ".join(result.attributes)
-        raise OptionError(f"attribute must be one of {known}; got {attribute!r}")
-    return result.attributes if attribute is None else (attribute,)
+    known = result.attributes
+    return known if attribute is None else (check_choice(attribute, "attribute", known),)
 
 
 def ratios(
@@ -77,9 +76,7 @@ def ratios(
     several = len({row.attribute for row in rows}) > 1
     classes = list(dict.fromkeys(row.label for row in rows if row.one_class))
     axis, places = row_axis([_ratio_label(row, several, len(classes) > 1) for row in rows])
-    value, low, high = np.array(
-        [[row.value, row.verdict_low, row.verdict_high] for row in rows], dtype=np.float64
-    ).T
+    value, low, high = columns_of(rows, "value", "verdict_low", "verdict_high")
     band = result.fair_band
     marks: list[Mark] = [
         Span(low=band[0], high=band[1], label="fair band", color="green"),
@@ -181,13 +178,10 @@ def distributions(
     ['f', 'm']
     """
     names = _attributes(result, attribute)
-    if part not in PARTS:
-        raise OptionError(f"part must be one of {', '.join(PARTS)}; got {part!r}")
+    check_choice(part, "part", PARTS)
     measure = f"{part}_uncertainty"
     labels = list(dict.fromkeys(row.label for row in result.matching(measure=measure)))
-    label = labels[0] if target is None else str(target)
-    if label not in labels:
-        raise OptionError(f"target must be one of {', '.join(labels)}; got {target!r}")
+    label = chosen(None if target is None else str(target), "target", labels)
     known = [
         (name, group, rows)
         for name in names

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from .._validation import FloatArray
 from .marks import Axis, Mark, Points
 
 
@@ -42,6 +43,11 @@ def sized_lines(name: str, samples: int, width: int = 24) -> list[str]:
     size = f"({samples:,})"
     whole = f"{last} {size}".lstrip()
     return [*lines, *([whole] if len(whole) <= width else [last, size])]
+
+
+def columns_of(rows: Iterable[Any], *fields: str) -> FloatArray:
+    """Return the numbers in some fields of rows, (fields, rows)."""
+    return np.array([[getattr(row, field) for field in fields] for row in rows], dtype=np.float64).T
 
 
 def interval_points(

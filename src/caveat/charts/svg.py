@@ -36,7 +36,7 @@ from ._svg_parts import (
     ticks_of,
 )
 from .chart import Chart
-from .marks import COLORS, Mark, Style
+from .marks import COLORS, Mark
 
 _ALONE = "max-width:640px;background:var(--surface,#fff)"
 """A drawing by itself: not as wide as a notebook, and readable in a dark one."""
@@ -119,6 +119,7 @@ class _Svg:
     def __init__(self, chart: Chart) -> None:
         self.chart = chart
         self.parts: list[str] = []
+        self._add = self.parts.append
         self.points: list[tuple[float, float, str]] = []
         self.spot: list[tuple[float, float]] = []
         self.keyed: list[dict[str, Any]] = []
@@ -175,9 +176,6 @@ class _Svg:
         )
         return f"<style>{STYLE}</style>{texts}", int(LINE * len(lines)) + 8
 
-    def _style(self, mark: Mark) -> Style:
-        return self.styles[id(mark)]
-
     def _say(self, mark: Mark, x: Any, y: Any, **more: Any) -> None:
         """Keep what can be read off the points of a mark."""
         if not mark.says:
@@ -201,14 +199,8 @@ class _Svg:
             at = rounded(self.y(value))
             self._add(f'<path class="grid" d="M{self.left:.1f},{at}H{self.right:.1f}"/>')
 
-    def _add(self, part: str) -> None:
-        self.parts.append(part)
-
-    def _in_legend(self, mark: Mark, swatch: str) -> None:
-        self.swatches[id(mark)] = swatch
-
     def _line(self, mark: marks.Line) -> None:
-        style = self._style(mark)
+        style = self.styles[id(mark)]
         dash = _DASHES[mark.dash or (style.dash if mark.main else "solid")]
         attributes = f'class="s-{style.color}" stroke-width="{1.25 * mark.width:g}"' + (
             f' stroke-dasharray="{dash}"' if dash else ""
@@ -225,7 +217,7 @@ class _Svg:
         if shape and not mark.step:
             self._add(shape_path(at_x, at_y, shape, style.color, 3.0))
             swatch += shape_path([10.0], [0.0], shape, style.color, 3.0)
-        self._in_legend(mark, swatch)
+        self.swatches[id(mark)] = swatch
         self._say(mark, x, y)
 
     def _framed(self, part: str, *heights: Any) -> str:
@@ -240,7 +232,7 @@ class _Svg:
         )
 
     def _band(self, mark: marks.Band) -> None:
-        color = self._style(mark).color
+        color = self.styles[id(mark)].color
         faded = "" if mark.opacity is None else f' style="fill-opacity:{mark.opacity:.3g}"'
         x = self.x(mark.x)
         low, high = (self.y(np.clip(end, -_LARGEST, _LARGEST)) for end in (mark.low, mark.high))
@@ -259,17 +251,17 @@ class _Svg:
                 )
                 part = f'<path class="f-{color} band"{faded} d="{d}"/>'
             self._add(self._framed(part, low[run], high[run]))
-        self._in_legend(mark, f'<path class="f-{color} band" d="M0,-5h20v10h-20z"/>')
+        self.swatches[id(mark)] = f'<path class="f-{color} band" d="M0,-5h20v10h-20z"/>'
 
     def _points(self, mark: marks.Points) -> None:
-        style = self._style(mark)
+        style = self.styles[id(mark)]
         x, y = np.asarray(mark.x, dtype=np.float64), np.asarray(mark.y, dtype=np.float64)
         at_x, at_y = self.x(x), self.y(y)
         shape, size = mark.marker if mark.marker != "" else style.marker, 0.75 * mark.size
         self._intervals(mark, at_x, at_y, style.color)
         if shape is None:
             swatch = f'<path class="s-{style.color}" stroke-width="{mark.width:g}" d="M0,0h20"/>'
-            self._in_legend(mark, swatch)
+            self.swatches[id(mark)] = swatch
             return
         if mark.values is not None:
             self._valued(mark, at_x, at_y)
@@ -289,7 +281,7 @@ class _Svg:
                     some = faint == pale
                     more = " faint" if pale else ""
                     self._add(shape_path(at_x[some], at_y[some], shape, style.color, size, more))
-        self._in_legend(mark, shape_path([10.0], [0.0], shape, style.color, max(size, 3.0)))
+        self.swatches[id(mark)] = shape_path([10.0], [0.0], shape, style.color, max(size, 3.0))
         self._say(mark, x, y, text=mark.text, **ends_of(mark))
 
     def _valued(self, mark: marks.Points, x: Any, y: Any) -> None:
@@ -334,7 +326,7 @@ class _Svg:
             self._add(f'<path class="s-{color} wide" stroke-width="{width:g}" d="{d}"/>')
 
     def _bars(self, mark: marks.Bars) -> None:
-        style = self._style(mark)
+        style = self.styles[id(mark)]
         x, y = np.asarray(mark.x, dtype=np.float64), np.asarray(mark.y, dtype=np.float64)
         zero, at = float(self.x(0.0)), self.x(x)
         high, low = self.y(y - mark.height / 2), self.y(y + mark.height / 2)
@@ -345,7 +337,7 @@ class _Svg:
                 d = f"M{zero:.1f},{high[i]:.1f}H{at[i]:.1f}V{low[i]:.1f}H{zero:.1f}z"
                 self._add(f'<path {attributes} d="{d}"/>')
         self._intervals(mark, at, self.y(y), "ink")
-        self._in_legend(mark, f'<path {attributes} d="M0,-5h20v10h-20z"/>')
+        self.swatches[id(mark)] = f'<path {attributes} d="M0,-5h20v10h-20z"/>'
         self._say(mark, x, y, text=mark.text, **ends_of(mark))
 
     def _heat(self, mark: marks.Heat) -> None:
@@ -396,13 +388,13 @@ class _Svg:
             ends = np.array([0.0, mark.end])
             d = line_path(self.x(ends), self.y(ends))
         self._add(f'<path {attributes} d="{d}"/>')
-        self._in_legend(mark, f'<path {attributes} d="M0,0h20"/>')
+        self.swatches[id(mark)] = f'<path {attributes} d="M0,0h20"/>'
 
     def _span(self, mark: marks.Span) -> None:
         left, right = self.x(max(mark.low, self.x.ends[0])), self.x(min(mark.high, self.x.ends[1]))
         d = f"M{left:.1f},{self.top:.1f}H{right:.1f}V{self.bottom:.1f}H{left:.1f}z"
         self._add(f'<path class="f-{mark.color} band" d="{d}"/>')
-        self._in_legend(mark, f'<path class="f-{mark.color} band" d="M0,-5h20v10h-20z"/>')
+        self.swatches[id(mark)] = f'<path class="f-{mark.color} band" d="M0,-5h20v10h-20z"/>'
 
     def _strip(self, mark: marks.Strip) -> None:
         heights = np.asarray(mark.heights) / max(float(np.max(mark.heights)), 1e-300)

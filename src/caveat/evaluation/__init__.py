@@ -41,10 +41,6 @@ metrics : list of str
     Names or aliases from ``caveat.metrics.METRICS``; by default all that apply.
 classes : sequence of labels
     The classes of an array; by default its columns' names, or the labels of ``y`` in order.
-confidence : float
-    The confidence level of the intervals.
-resamples : int
-    The number of bootstrap resamples; 0 gives no intervals.
 random_state : int or Generator
     Seed of the resamples.
 """)

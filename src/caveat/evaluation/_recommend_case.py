@@ -1,16 +1,13 @@
 """Choose among techniques by a proper score and a calibration error, with sentences."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..metrics import METRICS
 from ..results.tables import number
 from .answers import Answer
-
-if TYPE_CHECKING:
-    from .comparison import Comparison
+from .comparison import Comparison, cost, indistinguishable, pareto_front
 
 Answers = dict[str, list[Answer]]
 """By technique."""
@@ -28,15 +25,13 @@ class Case:
 
     def __init__(
         self,
-        comparison: "Comparison",
+        comparison: Comparison,
         primary: str,
         one_class: str | None,
         skill: str,
         reliable: Answers,
         skilled: Answers,
     ) -> None:
-        from .comparison import pareto_front
-
         self.comparison = comparison
         self.primary, self.skill = primary, skill
         self.reliable = reliable
@@ -96,8 +91,6 @@ class Case:
 
     def _not_worse(self, metric: str, answers: Answers, names: list[str]) -> list[str]:
         """Return the best by a metric, then those that cannot be distinguished from it."""
-        from .comparison import indistinguishable
-
         values = _means(metric, {name: answers[name] for name in names})
         best, *others = sorted(names, key=values.__getitem__)
         return [best] + [
@@ -157,15 +150,13 @@ def _lowest(values: dict[str, float], others: list[str]) -> str:
 
 def _means(metric: str, answers: Answers) -> dict[str, float]:
     """Return the mean cost of each technique's answers."""
-    from .comparison import cost
-
     return {
         name: float(np.mean([cost(metric, answer.value) for answer in result]))
         for name, result in answers.items()
     }
 
 
-def _knows_nothing(comparison: "Comparison", name: str) -> str:
+def _knows_nothing(comparison: Comparison, name: str) -> str:
     """Return why a technique does not distinguish samples, or nothing if it does."""
     evaluation = comparison.evaluations[name]
     prediction = evaluation.prediction

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._validation import FloatArray, as_floats, check_finite
+from .._validation import FloatArray, as_floats
 from ..exceptions import OptionError, ShapeError, UnsupportedPredictionError
 from ..predictions import Categorical, Gaussian, GaussianLogits
 from ..results.words import counted
@@ -97,25 +97,10 @@ def errors(
     prediction: Any, answer: NDArray[Any], tolerance: FloatArray | None, y: Any
 ) -> NDArray[np.bool_]:
     """Return the samples with a wrong prediction."""
-    if not isinstance(prediction, Gaussian):
-        codes = prediction.encode(y)
-        _check_length(len(codes), len(prediction))
-        return codes != answer
-    truth, _, _ = as_floats(y, "y")
-    truth = truth[:, None] if truth.ndim == 1 else truth
-    if truth.ndim != 2 or truth.shape[1] != len(prediction.targets):
-        raise ShapeError(
-            "y must have shape (samples, targets) with "
-            f"{counted(len(prediction.targets), 'target')}; got {truth.shape}"
-        )
-    _check_length(len(truth), len(prediction))
-    check_finite(truth, "y", ("sample", "target"))
-    return (np.abs(truth - answer) > tolerance).any(axis=1)
-
-
-def _check_length(length: int, samples: int) -> None:
-    if length != samples:
-        raise ShapeError(f"y has {length} samples, the prediction has {samples}")
+    truth = prediction.align(y)
+    if isinstance(prediction, Gaussian):
+        return (np.abs(truth - answer) > tolerance).any(axis=1)
+    return truth != answer
 
 
 def signature(prediction: Any) -> dict[str, Any]:

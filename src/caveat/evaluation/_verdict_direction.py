@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from .._blocks import highest
 from .._validation import FloatArray
 from ..metrics import reliability_curve
 from ..results.judgments import FindingState
@@ -105,9 +106,7 @@ def class_event(evaluation: Evaluation, code: int) -> Event:
 
 def top_event(evaluation: Evaluation) -> Event:
     """Return the event that the most probable class is the true one."""
-    p = class_probabilities(evaluation)
-    label = p.argmax(axis=1)
-    top = np.take_along_axis(p, label[:, None], axis=1)[:, 0]
+    label, top = highest(class_probabilities(evaluation))
     return _event(evaluation, top, label == evaluation.truth[:, 0])
 
 

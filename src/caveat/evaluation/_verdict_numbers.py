@@ -1,5 +1,6 @@
 """Statements on predictions of numbers: do their intervals hold what they promise?"""
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -339,18 +340,23 @@ _SIZES = {
 
 
 def _error_size(evidence: Evidence, state: FindingState, rows: list[Row]) -> Finding:
-    several = len(evidence.targets) > 1
-    parts = [
-        percent_with_interval(row, evidence.confidence, " on average", short=i > 0)
-        + (f" for {row.target}" if several else "")
-        for i, row in enumerate(rows)
-    ]
-    text = f"{_SIZES[state]}: among samples of like uncertainty, the two differ by {listed(parts)}."
+    amounts = _amounts(evidence, rows, percent_with_interval)
+    text = f"{_SIZES[state]}: among samples of like uncertainty, the two differ by {amounts}."
     squares = {row.target: row for row in evidence.overall("root_mean_squared_error")}
-    if state is FindingState.OFF and not several:
+    if state is FindingState.OFF and len(evidence.targets) == 1:
         text += _typical(evidence, rows[0], squares.get(rows[0].target))
     used = unique_rows([*rows, *(squares.get(row.target) for row in rows)])
     return Finding("sizes", state, Statement(LEVELS[state], text, used))
+
+
+def _amounts(evidence: Evidence, rows: list[Row], say: Callable[..., str]) -> str:
+    """Return a number on average, with its interval, for each target."""
+    several = len(evidence.targets) > 1
+    return listed(
+        say(row, evidence.confidence, " on average", short=i > 0)
+        + (f" for {row.target}" if several else "")
+        for i, row in enumerate(rows)
+    )
 
 
 def _typical(evidence: Evidence, row: Row, rmse: Row | None) -> str:
@@ -372,13 +378,8 @@ def _errors(evidence: Evidence) -> list[Finding]:
     rows = evidence.overall("mean_absolute_error")
     if not rows:
         return []
-    several = len(rows) > 1
-    parts = [
-        amount_with_interval(row, evidence.confidence, " on average", short=i > 0)
-        + (f" for {row.target}" if several else "")
-        for i, row in enumerate(rows)
-    ]
+    amounts = _amounts(evidence, rows, amount_with_interval)
     sure = f"; {NOT_MEASURED}" if np.isnan(rows[0].low) else ""
     what = "medians" if hasattr(evidence.evaluation.prediction, "levels") else "predictions"
-    text = f"Its {what} are off by {listed(parts)}{sure}."
+    text = f"Its {what} are off by {amounts}{sure}."
     return [Finding("errors", FindingState.NONE, Statement("info", text, tuple(rows)))]

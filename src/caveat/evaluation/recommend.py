@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -20,9 +20,7 @@ from ..results.rows import option_words
 from ..results.tables import number
 from ._recommend_case import Answers, Case
 from .answers import Answer
-
-if TYPE_CHECKING:
-    from .comparison import Comparison
+from .comparison import Comparison
 
 _EXPRESSIONS = ("probability", "entropy", "variance", "interval")
 """How uncertainty can be expressed; metrics declare which expressions they serve, and as what.
@@ -88,7 +86,7 @@ class Recommendation:
 
 
 def recommend(
-    comparison: "Comparison",
+    comparison: Comparison,
     expression: str | None,
     *,
     scale: str,
@@ -144,7 +142,7 @@ def recommend(
     )
 
 
-def _expressions(comparison: "Comparison") -> list[str]:
+def _expressions(comparison: Comparison) -> list[str]:
     """Return the expressions that fit the predictions, the best one first."""
     kinds = {type(evaluation.prediction) for evaluation in comparison.evaluations.values()}
     if kinds <= {Gaussian}:
@@ -154,7 +152,7 @@ def _expressions(comparison: "Comparison") -> list[str]:
     return ["probability", "entropy"]
 
 
-def _excluded(comparison: "Comparison", minimum: Mapping[str, float]) -> dict[str, str]:
+def _excluded(comparison: Comparison, minimum: Mapping[str, float]) -> dict[str, str]:
     result: dict[str, str] = {}
     numbers = isinstance(minimum, Mapping) and not [
         bound for bound in minimum.values() if not isinstance(bound, int | float)
@@ -173,14 +171,14 @@ def _excluded(comparison: "Comparison", minimum: Mapping[str, float]) -> dict[st
     return result
 
 
-def _labels(comparison: "Comparison") -> list[str]:
+def _labels(comparison: Comparison) -> list[str]:
     """Return the classes, or nothing where numbers were predicted."""
     first = next(iter(comparison.evaluations.values())).prediction
     return [str(label) for label in getattr(first, "classes", np.array([])).tolist()]
 
 
 def _primary(
-    comparison: "Comparison", expression: str, scale: str, prioritize: Any
+    comparison: Comparison, expression: str, scale: str, prioritize: Any
 ) -> tuple[str, str | None]:
     """Return the metric of reliability, if one decides, and its class against the rest, if any.
 
@@ -203,7 +201,7 @@ def _primary(
     return _reliability(comparison, METRICS.serving(expression, "calibration")[0]), None
 
 
-def _reliability(comparison: "Comparison", metric: str) -> str:
+def _reliability(comparison: Comparison, metric: str) -> str:
     """Return the metric, or its counterpart for quantiles or intervals, or nothing.
 
     Quantiles are judged at the levels that they share, intervals by the distance of their coverage
@@ -223,7 +221,7 @@ def _reliability(comparison: "Comparison", metric: str) -> str:
 
 
 def _measured(
-    comparison: "Comparison", name: str, metric: str, one_class: str | None, target: Any
+    comparison: Comparison, name: str, metric: str, one_class: str | None, target: Any
 ) -> list[Answer]:
     """Return the answers to average: those of all targets, or of one."""
     entries = comparison._entries(name, metric)
@@ -240,7 +238,7 @@ def _measured(
 
 
 def _skill(
-    comparison: "Comparison", names: Sequence[str], expression: str, target: Any
+    comparison: Comparison, names: Sequence[str], expression: str, target: Any
 ) -> tuple[str, Answers]:
     """Return the first proper score that all techniques have, and its answers."""
     for metric in METRICS.serving(expression, "skill"):
@@ -268,14 +266,12 @@ def _skill(
     )
 
 
-def _same_levels(comparison: "Comparison", names: Sequence[str]) -> bool:
+def _same_levels(comparison: Comparison, names: Sequence[str]) -> bool:
     result = [getattr(comparison.evaluations[n].prediction, "levels", ()) for n in names]
     return all(np.array_equal(levels, result[0]) for levels in result)
 
 
-def _cautions(
-    comparison: "Comparison", chosen: str, expression: str, scale: str
-) -> tuple[str, ...]:
+def _cautions(comparison: Comparison, chosen: str, expression: str, scale: str) -> tuple[str, ...]:
     result = []
     answers = [answer for result in comparison._answers.values() for answer in result.values()]
     if all(answer.replicates is None for answer in answers):
@@ -297,7 +293,7 @@ def _cautions(
     return tuple(result)
 
 
-def _worse_for_one(comparison: "Comparison", chosen: str) -> list[str]:
+def _worse_for_one(comparison: Comparison, chosen: str) -> list[str]:
     """Return classes for which another technique is better, against the rest."""
     result = []
     for row in comparison.matching(technique=chosen, metric="positive_calibration_error", group=""):

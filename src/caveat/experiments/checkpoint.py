@@ -1,17 +1,17 @@
 """A folder from which a killed experiment goes on: a small file for each finished condition."""
 
 import hashlib
-import json
-import os
 from collections.abc import Callable, Iterable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from .._validation import is_integer
+from .._writing import PARTIAL, read_json, write_json
 from ..exceptions import FileFormatError, OptionError
 
 _VERSION = 1
+_DELETE = "delete it"
 
 
 def check_seed(checkpoint: Any, random_state: Any) -> None:
@@ -38,7 +38,7 @@ class Folder:
         if self.path.exists() and not self.path.is_dir():
             raise OptionError(f"checkpoint {str(path)!r} is a file; name a folder")
         label = self.path / "experiment.json"
-        result = _read_json(label) if label.exists() else None
+        result = read_json(label, _DELETE) if label.exists() else None
         if result is None and self.path.exists() and any(_foreign(p) for p in self.path.iterdir()):
             raise OptionError(
                 f"checkpoint {str(path)!r} holds other files; name an empty or a new folder"
@@ -52,7 +52,7 @@ class Folder:
             )
         self.path.mkdir(parents=True, exist_ok=True)
         if result is None:
-            _write_json(label, {"version": _VERSION, "experiment": mark})
+            write_json(label, {"version": _VERSION, "experiment": mark})
         (self.path / "conditions").mkdir(exist_ok=True)
 
     @property
@@ -69,7 +69,7 @@ class Folder:
             path = self._file(name)
             if path.exists():
                 try:
-                    result[name] = restore(_read_json(path))
+                    result[name] = restore(read_json(path, _DELETE))
                 except (AttributeError, KeyError, TypeError, ValueError):
                     raise FileFormatError(
                         f"{path} cannot be read; delete it to run its condition again"
@@ -78,7 +78,7 @@ class Folder:
 
     def save(self, name: str, outcome: Any) -> None:
         """Write what was measured of a finished condition."""
-        _write_json(self._file(name), asdict(outcome))
+        write_json(self._file(name), asdict(outcome))
 
     def _file(self, name: str) -> Path:
         return self.path / "conditions" / f"{name}.json"
@@ -86,7 +86,7 @@ class Folder:
 
 def _foreign(path: Path) -> bool:
     """Whether something is not what a run leaves that was killed while it wrote its label."""
-    return path.name != "experiment.writing"
+    return not path.name.startswith(PARTIAL)
 
 
 def mark_of(arrays: tuple[Any, ...], *settings: Any) -> str:
@@ -96,16 +96,3 @@ def mark_of(arrays: tuple[Any, ...], *settings: Any) -> str:
     digest = hashlib.sha256(joblib.hash(arrays).encode())
     digest.update(repr(settings).encode())
     return digest.hexdigest()
-
-
-def _read_json(path: Path) -> dict[str, Any]:
-    try:
-        return dict(json.loads(path.read_text(encoding="utf-8")))
-    except (TypeError, ValueError):
-        raise FileFormatError(f"{path} is not readable JSON; delete it") from None
-
-
-def _write_json(path: Path, content: dict[str, Any]) -> None:
-    temporary = path.with_suffix(".writing")
-    temporary.write_text(json.dumps(content), encoding="utf-8")
-    os.replace(temporary, path)

@@ -13,6 +13,7 @@ import numpy as np
 from .._arrays import to_numpy
 from .._parallel import check_jobs, run_tasks
 from .._validation import check_choice, check_integer
+from .._writing import replacing
 from ..exceptions import InvalidValueError, OptionError
 from .graphs import MoleculeGraphs, starts
 
@@ -100,9 +101,8 @@ def featurize(
     graphs = MoleculeGraphs.concat(parts)
     if path is not None:
         path.parent.mkdir(parents=True, exist_ok=True)
-        half = path.with_suffix(".part")
-        graphs.save(half)
-        half.replace(path)
+        with replacing(path) as beside:
+            graphs.save(beside)
     return graphs
 
 

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from .._validation import FloatArray, check_fraction
+from .._writing import write_json
 from ..exceptions import CaveatError, FileFormatError, OptionError
 from ..summaries import Summary
 from ..summaries.parts import NumberKey
@@ -313,10 +314,7 @@ class DriftMonitor:
             "large": self._large, "samples": self._samples,
             "watches": [asdict(watch) for watch in self._watches],
         }  # fmt: skip
-        path = Path(path)
-        beside = path.with_name(path.name + ".partial")
-        beside.write_text(json.dumps(content) + "\n", encoding="utf-8")
-        beside.replace(path)
+        write_json(path, content)
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> "DriftMonitor":

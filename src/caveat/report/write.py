@@ -1,10 +1,10 @@
 """A result in, one self-contained HTML file out."""
 
 import os
-import secrets
 from collections.abc import Callable
 from pathlib import Path
 
+from .._writing import replacing
 from ..confusion import MeasureComparison, UncertaintyExplanation
 from ..evaluation import Comparison, Evaluation, TriagePolicy
 from ..exceptions import OptionError
@@ -171,14 +171,11 @@ def checked_place(path: str | os.PathLike[str]) -> Path:
 
 def replace_file(place: Path, text: str) -> Path:
     """Write beside the place and move there, so that a reader never sees half a page."""
-    beside = place.with_name(f".caveat-{secrets.token_hex(8)}.html")
     # Text from data may hold halves of characters, which no file can.
     content = text.encode("utf-8", "replace")
     try:
-        beside.write_bytes(content)
-        beside.replace(place)
+        with replacing(place) as beside:
+            beside.write_bytes(content)
     except OSError as error:
         raise OptionError(f"cannot write {place}: {error.strerror}") from error
-    finally:
-        beside.unlink(missing_ok=True)
     return place

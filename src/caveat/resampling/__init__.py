@@ -36,9 +36,7 @@ Several metrics of one truth share their work through `Prepared`:
 >>> draws = [replicates(METRICS[name], prepared=shared) for name in ("auc", "ece", "brier")]
 """
 
-from inspect import get_annotations, isfunction
-
-from .._docstrings import describe_parameters, entries_of
+from .._docstrings import describe_package, entries_of
 from .from_states import state_interval
 from .intervals import ConfidenceInterval, confidence_interval, interval_of
 from .pairs import equal_errors, pair_interval
@@ -63,13 +61,8 @@ __all__ = [
 PARAMETERS = entries_of("""\
 metric : Metric
 state : State
-confidence : float
 resamples : int
 random_state : int, Generator or None
     Seed of the random draws.
 """)
-
-for _name in __all__:
-    if isfunction(_function := globals()[_name]):
-        _kind = get_annotations(_function)["return"].__name__
-        describe_parameters(PARAMETERS, returns=(_kind, ""))(_function)
+describe_package(__name__, PARAMETERS)

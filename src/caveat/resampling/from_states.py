@@ -38,7 +38,6 @@ def state_interval(
     --------
     >>> import numpy as np
     >>> from caveat.metrics import METRICS
-    >>> from caveat.resampling import state_interval
     >>> p = np.random.default_rng(0).random(5000)
     >>> y = (np.random.default_rng(1).random(5000) < p).astype(int)
     >>> halves = [METRICS["auc"].state(y[s], p[s]) for s in (slice(2500), slice(2500, 5000))]

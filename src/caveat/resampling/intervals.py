@@ -206,7 +206,6 @@ def interval_of(
     Examples
     --------
     >>> import numpy as np
-    >>> from caveat.resampling import interval_of
     >>> interval = interval_of(0.0, np.random.default_rng(0).normal(size=100_000))
     >>> round(interval.low, 1), round(interval.high, 1), interval.method
     (-2.0, 2.0, 'bias-corrected percentile')

@@ -55,7 +55,8 @@ def pair_interval(
 
     Returns
     -------
-    Its ``estimate``, for biased metrics, is that of the estimates freed of their bias.
+    ConfidenceInterval
+        Its ``estimate``, for biased metrics, is that of the estimates freed of their bias.
 
     Examples
     --------
@@ -180,6 +181,8 @@ def equal_errors(
     first, second : sequences of Replicates
         Replicates of a binned error, under one plan. The errors of each sequence are averaged, for
         example over classes.
+    confidence : float, default=0.95
+        Confidence of the test.
 
     Examples
     --------

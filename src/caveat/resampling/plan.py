@@ -108,7 +108,6 @@ def make_plan(
 
     Examples
     --------
-    >>> from caveat.resampling import make_plan
     >>> plan = make_plan(6, resamples=3, cluster=["a", "a", "b", "b", "c", "c"], random_state=0)
     >>> plan.counts.shape, plan.unit.tolist()
     ((3, 3), [0, 0, 1, 1, 2, 2])

@@ -14,6 +14,7 @@ from sklearn.base import clone
 
 from .._random import RandomState, generator
 from .._validation import check_fraction, check_integer
+from .._writing import replacing
 from ..evaluation import Comparison, compare
 from ..evaluation.recommend import Recommendation
 from ..exceptions import CaveatError, OptionError
@@ -312,10 +313,8 @@ def _base(
         about |= {"time": vars(times[name])} if repeats else {}
         (place / "about.json").write_text(json.dumps(about), encoding="utf-8")
         for prediction, file in zip(made, files, strict=True):
-            # A file that is half written has another name.
-            beside = file.with_name(f"partial-{file.name}")
-            prediction.save(beside)
-            beside.replace(file)
+            with replacing(file) as beside:
+                prediction.save(beside)
     return made[0], made[1]
 
 

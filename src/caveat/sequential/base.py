@@ -16,6 +16,7 @@ from sklearn.base import BaseEstimator
 from .._arrays import to_numpy
 from .._constructors import Declared
 from .._validation import FloatArray, check_finite, check_flags, check_fraction, check_integer
+from .._writing import write_json
 from ..exceptions import (
     CaveatError,
     FileFormatError,
@@ -258,10 +259,7 @@ class SequentialConformal(Declared, BaseEstimator):
             "histories": [list(history.recent) for history in self._histories],
             "arrays": {name: getattr(self, name).tolist() for name in self._arrays},
         }
-        path = Path(path)
-        beside = path.with_name(path.name + ".partial")
-        beside.write_text(json.dumps(content) + "\n", encoding="utf-8")
-        beside.replace(path)
+        write_json(path, content)
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Self:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from .._random import generator
 from .._validation import FloatArray
+from .._writing import replacing
 from ..datasets import load_adult, load_compas, load_fashion_mnist
 from ..exceptions import LabelError, OptionError
 from ..files.read import read_predictions
@@ -206,10 +207,8 @@ def _cached(path: Path) -> tuple[FloatArray, FloatArray] | None:
 def _keep(path: Path, made: tuple[FloatArray, FloatArray]) -> None:
     """Write predictions; a run that is stopped meanwhile leaves no half of a file."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_suffix(f".{os.getpid()}.writing")
-    with temporary.open("wb") as file:
+    with replacing(path) as beside, beside.open("wb") as file:
         np.savez(file, calibration=made[0], test=made[1])
-    os.replace(temporary, path)
 
 
 def _predicted(estimator: Any, sample: Sample, seed: int) -> tuple[FloatArray, FloatArray]:

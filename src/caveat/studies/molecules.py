@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .._validation import FloatArray, check_choice, check_integer
+from .._writing import replacing
 from ..evaluation import Comparison, compare
 from ..experiments import DomainShift, domain_shift
 from ..experiments.checkpoint import Folder, mark_of
@@ -172,9 +173,8 @@ class _Runner:
         made = fitted(model, self.data, split, self.seeds[run][1], **options)
         prediction = made.predict_distribution(self.data.graphs[split.test])
         if path is not None:
-            half = path.with_name("half.npz")
-            prediction.save(half)
-            half.replace(path)
+            with replacing(path) as beside:
+                prediction.save(beside)
         return prediction
 
     def run(self, number: int) -> dict[Any, float]:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from .._writing import replacing
 from ..exceptions import OptionError
 from ._chunks import Position
 from .files import load_summary, save_summary
@@ -69,12 +70,11 @@ class Checkpoint:
         """Write the file; if only when it is due, after a while."""
         if summary is None or (due and monotonic() < self._next):
             return
-        partial = self.path.with_name(self.path.name + ".next")
-        save_summary(summary, partial)
-        with zipfile.ZipFile(partial, "a") as archive:
-            stored = {"source": self.source, "position": asdict(position)}
-            archive.writestr(_MEMBER, json.dumps(stored))
-        partial.replace(self.path)
+        stored = {"source": self.source, "position": asdict(position)}
+        with replacing(self.path) as beside:
+            save_summary(summary, beside)
+            with zipfile.ZipFile(beside, "a") as archive:
+                archive.writestr(_MEMBER, json.dumps(stored))
         self._next = monotonic() + EVERY
 
 

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from .._writing import replacing
 from ..exceptions import CaveatError, FileFormatError
 from ..metrics.state_files import checked_state, increasing
 from ..metrics.states import State
@@ -59,12 +60,9 @@ def save_summary(summary: Summary, path: str | PathLike[str]) -> None:
         "kept": None if summary.kept is None else _kept(summary.kept, out),
     }
     text = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
-    path = Path(path)
-    partial = path.with_name(path.name + ".partial")
-    with partial.open("wb") as file:
-        arrays: dict[str, Any] = {_NAME: text, **out.arrays}
+    arrays: dict[str, Any] = {_NAME: text, **out.arrays}
+    with replacing(path) as beside, beside.open("wb") as file:
         np.savez_compressed(file, **arrays)
-    partial.replace(path)
 
 
 def _part(part: Part, out: _Writer) -> dict[str, Any]:

@@ -38,10 +38,6 @@ def accuracy_score(
 
     with :math:`\hat y_i` the most probable class, the first of equals.
 
-    Returns
-    -------
-    From 0 to 1 (all right); higher is better.
-
     References
     ----------
     .. [1] M. Sokolova, G. Lapalme. A systematic analysis of performance measures for

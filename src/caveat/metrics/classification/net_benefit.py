@@ -60,8 +60,6 @@ def net_benefit_curve(
     ----------
     y_true : array of shape (samples,)
         The true classes; the second is the one to treat.
-    probabilities : array of shape (samples,) for the second of two classes, or (samples, 2)
-        Or a Categorical of two classes, whose members are averaged.
     thresholds : array of shape (thresholds,), optional
         Threshold probabilities, at least 0 and below 1; by default 0.01, 0.02, ..., 0.99.
 

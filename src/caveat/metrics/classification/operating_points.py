@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..._docstrings import entries_of
 from ..._validation import check_number
 from ...exceptions import OptionError
 from .._core.confusion import matthews
@@ -23,7 +24,12 @@ __all__ = [
     "specificity_at_sensitivity_score",
 ]
 
-PARAMETERS = {
+PARAMETERS = entries_of("""\
+sensitivity : float
+    Required sensitivity, from 0 to 1.
+specificity : float
+    Required specificity, from 0 to 1.
+""") | {
     "References": """\
 .. [1] T. Fawcett. An introduction to ROC analysis. Pattern Recognition Letters, 27(8), 2006."""
 }
@@ -80,8 +86,6 @@ def operating_point(
     ----------
     y_true : array of shape (samples,)
         The true classes; the second is the positive one.
-    probabilities : array of shape (samples,) for the second of two classes, or (samples, 2)
-        Or a Categorical of two classes, whose members are averaged.
     sensitivity, specificity : float, optional
         Required rate, from 0 to 1; give one of the two.
 
@@ -148,11 +152,6 @@ def specificity_at_sensitivity_score(
     over all thresholds :math:`t`; see :func:`operating_point` for these and for the Matthews
     correlation at that threshold.
 
-    Parameters
-    ----------
-    sensitivity : float, default=0.8
-        Required sensitivity, from 0 to 1.
-
     Returns
     -------
     NaN where only one class occurs.
@@ -188,11 +187,6 @@ def sensitivity_at_specificity_score(
 
     over all thresholds :math:`t`; see :func:`operating_point` for these and for the Matthews
     correlation at that threshold.
-
-    Parameters
-    ----------
-    specificity : float, default=0.8
-        Required specificity, from 0 to 1.
 
     Returns
     -------

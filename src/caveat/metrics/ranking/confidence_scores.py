@@ -126,8 +126,7 @@ def decrease_ratio_score(
 
     Returns
     -------
-    From 0 to 1 (the curve never rises); higher is better. A constant uncertainty, or a single
-    sample, has a flat curve and gets 1.
+    A constant uncertainty, or a single sample, has a flat curve and gets 1.
 
     Notes
     -----

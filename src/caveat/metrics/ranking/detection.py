@@ -127,8 +127,7 @@ def false_positive_rate_at_true_positive_rate_error(
 
     Returns
     -------
-    From 0 to 1; lower is better. 1 for a constant score. NaN where all samples are inside or all
-    are outside.
+    1 for a constant score. NaN where all samples are inside or all are outside.
 
     Notes
     -----

@@ -83,8 +83,6 @@ def error_calibration_curve(
 
     Parameters
     ----------
-    bins : int, default=15
-        Bins of equal counts (equal weights) in the order of the predicted variance.
     squared : bool, default=False
         Compare mean variances with mean squared errors, as the calibration plots of [2]_ do,
         instead of their roots.

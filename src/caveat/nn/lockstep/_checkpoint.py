@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import os
 import re
 import time
 from functools import partial
@@ -13,6 +12,7 @@ import numpy as np
 import torch
 from torch import nn
 
+from ..._writing import read_json, replacing, write_json
 from ...exceptions import FileFormatError, OptionError
 from ._problem import Problem
 from ._ragged import Ragged
@@ -46,7 +46,7 @@ class Checkpoint:
         self.folder.mkdir(parents=True, exist_ok=True)
         label = self.folder / "training.json"
         if label.exists():
-            stored = _read_json(label)
+            stored = read_json(label, "delete the folder to begin anew")
             if stored.get("version", 0) > _VERSION:
                 raise FileFormatError(
                     f"{label} was written by a newer version of caveat; update it"
@@ -57,7 +57,7 @@ class Checkpoint:
                     "loss, seeds or settings differ); name another folder or delete it"
                 )
         else:
-            _write_text(label, json.dumps({"version": _VERSION, "training": self._mark}))
+            write_json(label, {"version": _VERSION, "training": self._mark})
 
     def due(self) -> bool:
         """Whether it is time to write."""
@@ -83,14 +83,10 @@ class Checkpoint:
         numbers["history"] = [
             {k: np.asarray(v).tolist() for k, v in record.items()} for record in run.history
         ]
-        path = self.folder / f"copies-{hashlib.sha256(run.places.tobytes()).hexdigest()[:16]}"
-        temporary = path.with_suffix(".writing")
-        save_file(
-            {k: v.detach().cpu().contiguous() for k, v in tensors.items()},
-            temporary,
-            metadata={"numbers": json.dumps(numbers)},
-        )
-        os.replace(temporary, path.with_suffix(".safetensors"))
+        kept = {k: v.detach().cpu().contiguous() for k, v in tensors.items()}
+        name = f"copies-{hashlib.sha256(run.places.tobytes()).hexdigest()[:16]}.safetensors"
+        with replacing(self.folder / name) as beside:
+            save_file(kept, beside, metadata={"numbers": json.dumps(numbers)})
         self._last = time.monotonic()
 
     def load(self) -> list[tuple[dict[str, Any], State]]:
@@ -168,18 +164,3 @@ def _loss_words(loss: Any) -> tuple[Any, ...]:
     code = getattr(loss, "__code__", None)
     inside = () if code is None else (code.co_code, code.co_consts, loss.__defaults__)
     return loss.__module__, loss.__qualname__, *inside
-
-
-def _read_json(path: Path) -> dict[str, Any]:
-    try:
-        return dict(json.loads(path.read_text(encoding="utf-8")))
-    except ValueError:
-        raise FileFormatError(
-            f"{path} is not readable JSON; delete the folder to begin anew"
-        ) from None
-
-
-def _write_text(path: Path, text: str) -> None:
-    temporary = path.with_suffix(".writing")
-    temporary.write_text(text, encoding="utf-8")
-    os.replace(temporary, path)
