@@ -30,6 +30,17 @@ LARGEST, LARGEST_SQUARE = 1e75, 1e150
 
 def as_floats(value: Any, name: str) -> tuple[FloatArray, list[Any] | None, float]:
     """Return a float64 array, its column names if it had any, and its row-sum tolerance."""
+    array, columns, tolerance = as_reals(value, name)
+    return in_double_precision(array), columns, tolerance
+
+
+def in_double_precision(array: NDArray[Any]) -> FloatArray:
+    """Return a contiguous float64 array; without a copy if it is one already."""
+    return np.ascontiguousarray(array, dtype=np.float64).reshape(array.shape)
+
+
+def as_reals(value: Any, name: str) -> tuple[NDArray[Any], list[Any] | None, float]:
+    """Return an array of real numbers as it is in memory; otherwise like `as_floats`."""
     array, columns, precision = to_numpy(value, name)
     if array.dtype.kind not in "fiub" and precision != "bfloat16":
         try:
@@ -38,10 +49,9 @@ def as_floats(value: Any, name: str) -> tuple[FloatArray, list[Any] | None, floa
             raise InvalidValueError(
                 f"{name} must be real numbers; got an array of type {array.dtype}"
             ) from None
-    floats = np.ascontiguousarray(array, dtype=np.float64).reshape(array.shape)
-    if floats.size == 0:
-        raise ShapeError(f"{name} is empty: got shape {floats.shape}")
-    return floats, columns, _ROW_SUM_TOLERANCE.get(precision, _DOUBLE_TOLERANCE)
+    if array.size == 0:
+        raise ShapeError(f"{name} is empty: got shape {array.shape}")
+    return array, columns, _ROW_SUM_TOLERANCE.get(precision, _DOUBLE_TOLERANCE)
 
 
 def position(
@@ -174,29 +184,49 @@ def check_probabilities(
     """
     if normalize:
         return _normalized(probabilities, name, start)
-    ones = np.ones(probabilities.shape[-1])
-    with np.errstate(invalid="ignore", over="ignore"):
-        for member in probabilities:
-            for rows in row_blocks(len(member), len(ones)):
-                block = member[rows]
-                off = block @ ones  # several times faster than a sum over a short last axis
-                off -= 1
-                np.abs(off, out=off)
-                if not (block.min() >= 0 and off.max() <= tolerance):  # also for NaN
-                    _refuse(probabilities, name, tolerance, start)
+    for member in probabilities:
+        for rows in row_blocks(*member.shape):
+            if not _valid(member[rows], tolerance):
+                _refuse(probabilities, name, tolerance, start)
     return probabilities
 
 
-_AXES = ("member", "sample", "class")
+def check_block(block: NDArray[Any], name: str, tolerance: float, start: int) -> None:
+    """Check (samples, classes) probabilities in single or double precision, in one piece.
+
+    ``start`` is the number of the first sample.
+    """
+    if not _valid(block, tolerance):
+        _refuse(block[None].astype(np.float64), name, tolerance, start)
+
+
+def _valid(block: NDArray[Any], tolerance: float) -> bool:
+    """Whether no entry is negative and each row sums to 1; not so for NaN."""
+    classes = block.shape[1]
+    # A sum in single precision is that far from the exact one at most.
+    rounding = classes * float(np.finfo(block.dtype).eps) if block.dtype == np.float32 else 0.0
+    with np.errstate(invalid="ignore", over="ignore"):
+        # A product is several times faster than a sum over a short last axis.
+        off = block @ np.ones(classes, dtype=block.dtype)
+        off -= 1
+        np.abs(off, out=off)
+        if block.min() >= 0 and off.max() <= tolerance - rounding:
+            return True
+    return rounding > 0 and _valid(block.astype(np.float64), tolerance)
+
+
+CLASS_AXES = ("member", "sample", "class")
+"""The axes of class probabilities."""
+
 _NEGATIVE = "pass probabilities, or logits to Categorical.from_logits"
 
 
 def _refuse(probabilities: FloatArray, name: str, tolerance: float, start: int) -> None:
     """Raise on the first invalid sample."""
-    check_finite(probabilities, name, _AXES, start)
-    check_not_negative(probabilities, name, _AXES, _NEGATIVE, start)
+    check_finite(probabilities, name, CLASS_AXES, start)
+    check_not_negative(probabilities, name, CLASS_AXES, _NEGATIVE, start)
     sums = probabilities @ np.ones(probabilities.shape[-1])
-    index, where = position(~(np.abs(sums - 1) <= tolerance), _AXES[:2], start)
+    index, where = position(~(np.abs(sums - 1) <= tolerance), CLASS_AXES[:2], start)
     raise InvalidValueError(
         f"{name}{where} sum to {sums[index]:.6g}; pass normalize=True, or logits to "
         "Categorical.from_logits"
@@ -204,11 +234,11 @@ def _refuse(probabilities: FloatArray, name: str, tolerance: float, start: int) 
 
 
 def _normalized(probabilities: FloatArray, name: str, start: int) -> FloatArray:
-    check_finite(probabilities, name, _AXES, start)
-    check_not_negative(probabilities, name, _AXES, _NEGATIVE, start)
+    check_finite(probabilities, name, CLASS_AXES, start)
+    check_not_negative(probabilities, name, CLASS_AXES, _NEGATIVE, start)
     sums = probabilities.sum(axis=-1, keepdims=True)
     if not sums.min() > 0:
-        _, where = position(sums[..., 0] == 0, _AXES[:2], start)
+        _, where = position(sums[..., 0] == 0, CLASS_AXES[:2], start)
         raise InvalidValueError(f"{name}{where} are all 0 and cannot be normalized")
     return probabilities / sums
 

@@ -52,6 +52,21 @@ def test_from_a_file_into_a_file(tmp_path):
     assert peak < 1.5e6  # the probabilities are 3.2 MB in single precision
 
 
+@pytest.mark.parametrize("dtype", ["<f4", ">f4", "<f8"])
+@pytest.mark.parametrize("name", list(caveat.uncertainty.MEASURES))
+def test_a_mapped_file_in_any_order_and_type(tmp_path, name, dtype):
+    """Windows of unequal sizes in the same memory; ``out`` says how precise the numbers are."""
+    options = {"H": H} if name == "homophily_uncertainty" else {}
+    p = np.random.default_rng(1).dirichlet(np.ones(4), (30, 20)).astype(dtype)
+    expected = caveat.measure(p.reshape(-1, 4), name, **options).reshape(30, 20)
+    for axes, array in (("class y x", np.moveaxis(p, -1, 0)), ("y x class", p)):
+        source = np.memmap(tmp_path / "p.dat", dtype, "w+", shape=array.shape)
+        source[:] = array
+        for out, atol in ((np.empty((30, 20)), 1e-13), (np.empty((30, 20), np.float32), 1e-5)):
+            measure_windows(source, name, out=out, axes=axes, pixels=140, **options)
+            np.testing.assert_allclose(out, expected, atol=atol, rtol=0)
+
+
 class Counted:
     """A source that is not safe to read from two threads at once."""
 

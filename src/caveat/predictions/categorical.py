@@ -4,23 +4,25 @@ from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .._renamed import suggests_parameters
 from .._validation import (
+    CLASS_AXES,
     LOOSEST_TOLERANCE,
     FloatArray,
     LabelArray,
     as_floats,
     as_labels,
+    as_reals,
     check_finite,
     check_probabilities,
     check_unit,
     encode_labels,
+    in_double_precision,
 )
 from ..exceptions import ShapeError
 from ._container import Container, Decomposable, named
-
-_AXES = ("member", "sample", "class")
 
 
 class WithClasses(Container):
@@ -69,9 +71,8 @@ class Categorical(WithClasses, Decomposable):
 
     @suggests_parameters
     def __init__(self, probabilities: Any, *, classes: Any = None, normalize: bool = False) -> None:
-        array, columns, tolerance = as_floats(probabilities, "probabilities")
-        array = with_members(array, "probabilities")
-        labels = named(classes, columns, "classes", array.shape[-1])
+        given, labels, tolerance = read_classes(probabilities, "probabilities", classes)
+        array = in_double_precision(given)
         array = check_probabilities(array, "probabilities", tolerance, normalize)
         self._store(probabilities=array, classes=labels)
 
@@ -103,7 +104,7 @@ class Categorical(WithClasses, Decomposable):
         check_unit(
             p,
             "probabilities",
-            _AXES[:2],
+            CLASS_AXES[:2],
             "logits of the second class: from_binary(1 / (1 + exp(-z)))",
         )
         labels = as_labels(classes, "classes", 2, "class")
@@ -118,10 +119,9 @@ class Categorical(WithClasses, Decomposable):
         logits : array of shape (samples, classes) or (members, samples, classes)
         classes : sequence of labels, optional
         """
-        z, columns, _ = as_floats(logits, "logits")
-        z = with_members(z, "logits")
-        check_finite(z, "logits", _AXES)
-        labels = named(classes, columns, "classes", z.shape[-1])
+        given, labels, _ = read_classes(logits, "logits", classes)
+        z = in_double_precision(given)
+        check_finite(z, "logits", CLASS_AXES)
         return cls._trusted({"probabilities": softmax(z), "classes": labels})
 
     @cached_property
@@ -137,16 +137,25 @@ class Categorical(WithClasses, Decomposable):
         return self.classes[self.mean.argmax(axis=1)]
 
 
-def softmax(logits: FloatArray) -> FloatArray:
+def softmax(logits: FloatArray, out: FloatArray | None = None) -> FloatArray:
     """Softmax over the last axis, safe for logits of any size; writes one array."""
     with np.errstate(over="ignore"):  # a difference too large for a float has the exponential 0
-        p = logits - logits.max(axis=-1, keepdims=True)
+        p = np.subtract(logits, logits.max(axis=-1, keepdims=True), out=out)
     np.exp(p, out=p)
     p /= p.sum(axis=-1, keepdims=True)
     return p
 
 
-def with_members(array: FloatArray, name: str) -> FloatArray:
+def read_classes(
+    value: Any, name: str, classes: Any = None
+) -> tuple[NDArray[Any], LabelArray, float]:
+    """Return (members, samples, classes) numbers as they are, labels and row-sum tolerance."""
+    array, columns, tolerance = as_reals(value, name)
+    array = with_members(array, name)
+    return array, named(classes, columns, "classes", array.shape[-1]), tolerance
+
+
+def with_members(array: NDArray[Any], name: str) -> NDArray[Any]:
     """Return (samples, classes) as one member; raise on fewer than two classes."""
     if array.ndim not in (2, 3):
         advice = (

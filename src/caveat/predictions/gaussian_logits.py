@@ -7,6 +7,7 @@ import numpy as np
 from .._blocks import row_blocks
 from .._random import RandomState, generator
 from .._validation import (
+    CLASS_AXES,
     LARGEST_SQUARE,
     FloatArray,
     as_floats,
@@ -20,7 +21,6 @@ from ._container import Decomposable, named
 from ._expected_softmax import expected_softmax
 from .categorical import Categorical, WithClasses, softmax, with_members
 
-_AXES = ("member", "sample", "class")
 _MOST_DRAWS = 10_000_000
 _NEGATIVE = "variances cannot be negative; standard deviations go to GaussianLogits.from_std"
 
@@ -58,9 +58,9 @@ class GaussianLogits(WithClasses, Decomposable):
         means = with_members(means, "mean")
         variances = with_members(as_floats(variance, "variance")[0], "variance")
         check_same_shape(means, variances, ("mean", "variance"))
-        check_size(means, "mean", _AXES)
-        check_size(variances, "variance", _AXES, LARGEST_SQUARE)
-        check_not_negative(variances, "variance", _AXES, _NEGATIVE)
+        check_size(means, "mean", CLASS_AXES)
+        check_size(variances, "variance", CLASS_AXES, LARGEST_SQUARE)
+        check_not_negative(variances, "variance", CLASS_AXES, _NEGATIVE)
         labels = named(classes, columns, "classes", means.shape[-1])
         self._store(mean=means, variance=variances, classes=labels)
 
@@ -74,7 +74,7 @@ class GaussianLogits(WithClasses, Decomposable):
         classes : sequence of labels, optional
         """
         deviations = with_members(as_floats(std, "std")[0], "std")
-        return cls(mean, squared(deviations, "std", _AXES), classes=classes)
+        return cls(mean, squared(deviations, "std", CLASS_AXES), classes=classes)
 
     def to_categorical(self) -> Categorical:
         r"""Return each member's probabilities, averaged over its noise.

@@ -1,7 +1,7 @@
 """Helpers of measures: mean over members, blocks of rows with a scratch array, scaling.
 
-A kernel takes a block of rows and a scratch array of the block's shape, which it may overwrite, and
-returns one number for each row. It checks nothing.
+A kernel takes a block of rows and a scratch array of the block's shape and order in memory, which
+it may overwrite, and returns one number for each row. It checks nothing.
 """
 
 import math
@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from ..._blocks import row_blocks
 from ..._docstrings import entries_of
 from ..._validation import FloatArray
 from ...exceptions import OptionError, UnsupportedPredictionError
 from ...predictions import Container
 from ...predictions.categorical import Categorical
+from ..blockwise import Blockwise
 
 Kernel = Callable[[FloatArray, FloatArray], FloatArray]
 
@@ -34,37 +34,36 @@ ndarray of shape (samples,)
 """Entries that the docstrings of all measures share."""
 
 
-def mean_probabilities(probabilities: Any) -> FloatArray:
-    """Return the mean over members, of shape (samples, classes).
+def mean_probabilities(probabilities: Any, *, double: bool = False) -> Blockwise:
+    """Return the mean over members, of shape (samples, classes), to be read by blocks.
 
     Parameters
     ----------
-    probabilities : Categorical, or what its constructor accepts
+    probabilities : Categorical, Blockwise, or what the constructor of Categorical accepts
+    double : bool, default=False
+        Whether the measure needs double precision also where single precision is allowed.
     """
+    if isinstance(probabilities, Blockwise):
+        return probabilities.in_double_precision() if double else probabilities
     if isinstance(probabilities, Categorical):
-        return probabilities.mean
+        return Blockwise(probabilities.mean, None)
     if isinstance(probabilities, Container):
         raise UnsupportedPredictionError(
             "this measure is defined for class probabilities; expected a Categorical or an array, "
             f"got a {type(probabilities).__name__}"
         )
-    return Categorical(probabilities).mean
+    return Blockwise.of(probabilities)
 
 
-def by_blocks(kernel: Kernel, probabilities: FloatArray) -> FloatArray:
-    """Apply a kernel to all rows; the memory beyond input and result is one block."""
-    samples, classes = probabilities.shape
-    values = np.empty(samples)
-    scratch = np.empty((0, classes))
-    for rows in row_blocks(samples, classes):
-        block = probabilities[rows]
-        if len(scratch) < len(block):  # once: the first block is the longest
-            scratch = np.empty(block.shape)
-        values[rows] = kernel(block, scratch[: len(block)])
+def by_blocks(kernel: Kernel, probabilities: Blockwise) -> FloatArray:
+    """Apply a kernel to all rows; the memory beyond input and result is some blocks."""
+    values = probabilities.values()
+    for rows, block in probabilities.blocks():
+        values[rows] = kernel(block, probabilities.like("scratch", block))
     return values
 
 
-def measure(kernel: Kernel, probabilities: FloatArray, maximum: float, scaled: bool) -> FloatArray:
+def measure(kernel: Kernel, probabilities: Blockwise, maximum: float, scaled: bool) -> FloatArray:
     """Apply a kernel whose values lie in [0, maximum]; divide by the maximum if ``scaled``."""
 
     def bounded_kernel(block: FloatArray, scratch: FloatArray) -> FloatArray:
@@ -85,7 +84,7 @@ def bounded(values: FloatArray, maximum: float) -> FloatArray:
 
 def sum_classes(block: FloatArray) -> FloatArray:
     """Sum over the last axis: a matrix product, several times faster when that axis is short."""
-    return block @ np.ones(block.shape[1])
+    return block @ np.ones(block.shape[1], dtype=block.dtype)
 
 
 def sum_squares(block: FloatArray, scratch: FloatArray) -> FloatArray:
@@ -96,10 +95,24 @@ def sum_squares(block: FloatArray, scratch: FloatArray) -> FloatArray:
 
 def largest(block: FloatArray, scratch: FloatArray) -> FloatArray:
     """Maximum over the classes."""
-    # Over the first axis of a transposed copy: a maximum over a short last axis is far slower.
-    by_class = scratch.reshape(block.shape[::-1])
-    np.copyto(by_class, block.T)
-    return by_class.max(axis=0)
+    return by_class(block, scratch).max(axis=0)
+
+
+def by_class(block: FloatArray, scratch: FloatArray) -> FloatArray:
+    """Return the block as (classes, rows), each class in one piece of memory.
+
+    Operations over a short last axis are far slower than those over the first.
+    """
+    if scratch.flags.f_contiguous:  # so the block has its rows beside each other already
+        return block.T
+    columns = scratch.reshape(block.shape[::-1])
+    np.copyto(columns, block.T)
+    return columns
+
+
+def is_moderate(alpha: float) -> bool:
+    """Whether powers to this exponent are accurate in single precision."""
+    return 0.01 <= alpha <= 100
 
 
 def check_alpha(alpha: Any, *, zero: bool = True, infinity: bool = False) -> float:

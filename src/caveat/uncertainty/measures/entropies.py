@@ -11,6 +11,7 @@ from .._logarithm import logarithm
 from ._common import (
     Kernel,
     check_alpha,
+    is_moderate,
     largest,
     mean_probabilities,
     measure,
@@ -70,8 +71,9 @@ def renyi_entropy(probabilities: Any, alpha: float = 2.0, *, scaled: bool = True
     >>> renyi_entropy([[0.5, 0.25, 0.25, 0]], alpha=float("inf"))
     array([0.5])
     """
-    kernel = renyi_kernel(check_alpha(alpha, infinity=True))
-    p = mean_probabilities(probabilities)
+    alpha = check_alpha(alpha, infinity=True)
+    kernel = renyi_kernel(alpha)
+    p = mean_probabilities(probabilities, double=not is_moderate(alpha))
     return measure(kernel, p, math.log(p.shape[1]), scaled)
 
 
@@ -100,7 +102,7 @@ def tsallis_entropy(probabilities: Any, alpha: float = 1.5, *, scaled: bool = Tr
     array([0.  , 0.75, 1.  ])
     """
     alpha = check_alpha(alpha)
-    p = mean_probabilities(probabilities)
+    p = mean_probabilities(probabilities, double=not is_moderate(alpha))
     maximum = math.log(p.shape[1])
     kernel: Kernel = shannon_kernel
     if alpha != 1:
@@ -138,7 +140,7 @@ def t_entropy(probabilities: Any, alpha: float = 1.0, *, scaled: bool = True) ->
     array([0.   , 0.751, 1.   ])
     """
     alpha = check_alpha(alpha, zero=False)
-    p = mean_probabilities(probabilities)
+    p = mean_probabilities(probabilities, double=not is_moderate(alpha))
     maximum = math.atan(math.tanh(alpha / 2 * math.log(p.shape[1])))
     return measure(partial(_t_entropy, alpha=alpha), p, maximum, scaled)
 

@@ -14,6 +14,7 @@ from ._common import (
     Kernel,
     by_blocks,
     check_alpha,
+    is_moderate,
     mean_probabilities,
     sum_squares,
 )
@@ -26,6 +27,8 @@ DistanceFunction = Callable[[FloatArray, FloatArray], Any]
 # How far beyond a vertex rounding can put a sample: ten times what rows in single precision may
 # be off 1.
 _ROUNDING = 1e-4
+
+_SINGLE_ORDER = 8  # the largest order that is computed in single precision
 
 
 def geometric_uncertainty(
@@ -80,9 +83,12 @@ def geometric_uncertainty(
     >>> geometric_uncertainty(p, lambda p, u: abs(p - u).sum(axis=1)).round(3)
     array([0.   , 0.333, 1.   ])
     """
-    kernel, default_order = _resolve(distance, check_alpha(alpha, infinity=True))
+    alpha = check_alpha(alpha, infinity=True)
+    kernel, default_order = _resolve(distance, alpha)
     exponent = default_order if order is None else check_integer(order, "order")
-    p = mean_probabilities(probabilities)
+    # Rounding grows with the order, and a callable expects double precision.
+    double = callable(distance) or exponent > _SINGLE_ORDER or not is_moderate(alpha)
+    p = mean_probabilities(probabilities, double=double)
     vertex = np.eye(1, p.shape[1])
     farthest = float(kernel(vertex, np.empty_like(vertex))[0])
     if callable(distance):

@@ -116,12 +116,10 @@ def homophily_uncertainty(
         maximum = homophily_maximum(H)
     else:
         _check_maximum(maximum, H)
-    if maximum.value == 0:
-        return np.zeros(len(p))
-    weights = (H / np.sqrt(maximum.value)) ** 2
+    weights = (H / (np.sqrt(maximum.value) or 1.0)) ** 2
 
     def kernel(block: FloatArray, scratch: FloatArray) -> FloatArray:
-        np.matmul(block, weights, out=scratch)
+        np.matmul(block, weights.astype(block.dtype, copy=False), out=scratch)
         scratch *= block
         return bounded(sum_classes(scratch), 1.0)
 

@@ -6,7 +6,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._validation import FloatArray
-from ._common import by_blocks, largest, mean_probabilities, measure, sum_classes, sum_squares
+from ._common import (
+    by_blocks,
+    by_class,
+    largest,
+    mean_probabilities,
+    measure,
+    sum_classes,
+    sum_squares,
+)
 
 __all__ = [
     "binary_variance",
@@ -18,6 +26,9 @@ __all__ = [
 
 # Above the rounding of a mean over members, far below any difference between two models.
 _ROUNDING = 1e-12
+
+_FEW = 64
+"""Classes up to which the two largest are found class by class."""
 
 
 def least_confidence(probabilities: Any, *, scaled: bool = True) -> FloatArray:
@@ -68,9 +79,19 @@ def margin(probabilities: Any) -> FloatArray:
 
 
 def _margin(block: FloatArray, scratch: FloatArray) -> FloatArray:
-    np.copyto(scratch, block)
-    scratch.partition(block.shape[1] - 2, axis=1)
-    return 1 - (scratch[:, -1] - scratch[:, -2])
+    if block.shape[1] > _FEW:
+        np.copyto(scratch, block)
+        scratch.partition(block.shape[1] - 2, axis=1)
+        return 1 - (scratch[:, -1] - scratch[:, -2])
+    columns = by_class(block, scratch)
+    first, second = np.maximum(columns[0], columns[1]), np.minimum(columns[0], columns[1])
+    lower = np.empty_like(first)
+    for column in columns[2:]:
+        np.minimum(first, column, out=lower)
+        np.maximum(second, lower, out=second)
+        np.maximum(first, column, out=first)
+    first -= second
+    return np.subtract(1, first, out=first)
 
 
 def gini_impurity(probabilities: Any, *, scaled: bool = True) -> FloatArray:
@@ -157,7 +178,7 @@ def confused_classes(probabilities: Any) -> NDArray[np.intp]:
     >>> confused_classes([[1.0, 0, 0, 0], [0.35, 0.3, 0.3, 0.05], [0.25, 0.25, 0.25, 0.25]])
     array([1, 3, 0])
     """
-    return by_blocks(_confused, mean_probabilities(probabilities)).astype(np.intp)
+    return by_blocks(_confused, mean_probabilities(probabilities, double=True)).astype(np.intp)
 
 
 def _confused(block: FloatArray, scratch: FloatArray) -> FloatArray:
