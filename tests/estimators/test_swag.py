@@ -2,11 +2,12 @@
 
 import numpy as np
 import pytest
+from scipy.stats import sem
 
 import caveat
 from caveat import load
 from caveat.estimators import MAPRegressor, SWAGClassifier, SWAGRegressor
-from caveat.estimators.swag import RATES
+from caveat.estimators.swag import RATES, first_not_worse
 from caveat.exceptions import OptionError, TrainingError
 
 torch = pytest.importorskip("torch")
@@ -92,31 +93,50 @@ def test_targets_without_noise_ask_for_a_small_rate():
     assert chosen_loss < fixed_loss
 
 
-def test_the_rate_is_the_one_of_the_least_loss_on_held_out_samples(monkeypatch):
+def test_the_rate_is_chosen_by_losses_on_held_out_samples(monkeypatch):
     asked = []
-    measured = SWAGClassifier._held_loss
+    measured = SWAGClassifier._held_losses
 
     def noted(self, prepared, rows):
         # By hand: the log of the mean probability of the true class over the drawn networks.
         asked.append(measured(self, prepared, rows))
         p = self._values(prepared.X[rows]).double().softmax(-1).mean(0).numpy()
-        exact = -np.log(p[np.arange(len(rows)), prepared.y[rows]]).mean()
-        assert asked[-1] == pytest.approx(exact, rel=1e-5)
+        exact = -np.log(p[np.arange(len(rows)), prepared.y[rows]])
+        np.testing.assert_allclose(asked[-1], exact, rtol=1e-5)
         return asked[-1]
 
-    monkeypatch.setattr(SWAGClassifier, "_held_loss", noted)
+    monkeypatch.setattr(SWAGClassifier, "_held_losses", noted)
     drawn = np.random.default_rng(0)
     X = drawn.normal(size=(120, 3))
     labels = (X[:, 0] + drawn.normal(size=120) > 0).astype(int)
     model = SWAGClassifier(**QUICK).fit(X, labels)
     assert len(asked) == len(RATES)
-    assert model.snapshot_rate_ == RATES[int(np.argmin(asked))]
+    assert model.snapshot_rate_ == RATES[first_not_worse(asked)]
     assert model.held_out_share(99) is None
     assert model.held_out_share(100) == 0.1
     given = SWAGClassifier(snapshot_rate=0.002, **QUICK).fit(X, labels)
     assert given.snapshot_rate_ == 0.002
     assert given.held_out_share(500) is None
     assert len(asked) == len(RATES)
+
+
+def test_a_smaller_rate_has_to_be_better_by_two_standard_errors_of_the_difference():
+    # What all share does not count. The difference d + (1, -1, 1, -1, ...) of 101 samples, less
+    # its own mean, has a standard error of about 0.1; exact by scipy.
+    shared = 10 * np.random.default_rng(0).normal(size=101)
+    noise = np.resize([1.0, -1.0], 101)
+    noise -= noise.mean()
+    error = sem(noise)
+    for excess, place in ((1.99 * error, 0), (2.01 * error, 1)):
+        assert first_not_worse([shared + noise + excess, shared]) == place
+        # The same in between; the last one is the best by far less.
+        worse = shared + 5.0
+        assert first_not_worse([worse, shared + noise + excess, shared]) == place + 1
+        bad = np.where(noise > 0, np.nan, shared)
+        assert first_not_worse([bad, shared + noise + excess, shared, bad]) == place + 1
+    assert first_not_worse([shared, shared, shared]) == 0
+    assert first_not_worse([np.array([2.0]), np.array([1.0])]) == 1  # one sample has no error
+    assert first_not_worse([np.array([np.inf, 0.0]), np.array([np.nan, 0.0])]) == 0
 
 
 def test_rates_that_diverge_are_not_taken(monkeypatch):

@@ -336,9 +336,11 @@ def test_samples_are_held_out_where_there_are_enough(few):
     labels[:] = "no"
     labels[:19] = "yes"
     assert "validation" not in MAPClassifier(**SMALL).fit(X, labels).history_[0]
-    for name in ("BayesByBackprop", "Flipout", "ConcreteDropout", "AnchoredEnsemble"):
+    for name in ("BayesByBackprop", "Flipout", "AnchoredEnsemble"):
         model = getattr(caveat.estimators, f"{name}Regressor")(**SMALL)
         assert "validation" not in model.fit(X, y).history_[0]
+    model = caveat.ConcreteDropoutClassifier(**SMALL).fit(X, np.resize(["no", "yes"], len(X)))
+    assert "validation" in model.history_[0]
     stopped = MAPRegressor(**SMALL | {"epochs": 200}, patience=1).fit(X[:50], y[:50])
     assert len(stopped.history_[0]["validation"]) < 200
 

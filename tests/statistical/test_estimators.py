@@ -75,7 +75,7 @@ ALL = {
     "DropConnect": DropConnectRegressor(rate=0.1, prior_std=None),
     "batch ensemble": BatchEnsembleRegressor(members=16),
     "Laplace": LaplaceRegressor(),
-    "SWAG": SWAGRegressor(snapshot_rate=0.01),
+    "SWAG": SWAGRegressor(),
 }
 
 HALF_WAY = np.log(MANY / FEW) / 2

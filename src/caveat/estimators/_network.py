@@ -114,8 +114,8 @@ class NetworkEstimator(Savable, BaseEstimator):
         Share of the samples that is held out, another one for each member: the weights of the epoch
         with the least loss on it are kept, and members that fail on it are left out. Classes have
         the same shares in both parts. "auto": a tenth from 10,000 samples on, for classes from
-        1,000 on if the rarest has 20; not for methods whose objective is more than the likelihood,
-        such as variational ones. None: nothing is held out.
+        1,000 on if the rarest has 20; not for variational methods and anchored ensembles, whose
+        objective is more than the likelihood. None: nothing is held out.
     patience : int
         Epochs without a new best before a member stops; needs held-out samples.
     monitor : str or None

@@ -27,8 +27,6 @@ class ConcreteDropout(WithRate):
 
     _layers = "concrete"
 
-    _early_stopping = False  # the posterior is more than its likelihood
-
     def _own_training(self) -> dict[str, Any]:
         return {"penalty_weight": "per-sample"}
 

@@ -1,5 +1,6 @@
 """SWAG: a Gaussian around the weights that the optimizer visits."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from math import log
 from typing import Any
@@ -23,6 +24,9 @@ RATES = (0.01, 0.003, 0.001, 0.0003)
 _LEAST = 100
 """Samples from which on some are held out to choose the rate."""
 
+_SURE = 2.0
+"""Standard errors by which a smaller rate has to be better."""
+
 
 @declared(kw_only=True)
 class SWAG(AfterTraining, WithPrior):
@@ -35,8 +39,9 @@ class SWAG(AfterTraining, WithPrior):
     snapshot_rate : float or None
         Constant learning rate of the optimizer in these epochs. It decides how far the snapshots
         differ. None: from 100 samples on a tenth is held out as ``validation_fraction`` says, and
-        of 0.01, 0.003, 0.001 and 0.0003 the rate is taken whose networks have the least loss on it,
-        as a mixture; 0.01 if nothing is held out.
+        0.01, 0.003, 0.001 and 0.0003 are tried. Chosen is the largest rate whose networks, as a
+        mixture, have a loss on it within two standard errors of the least one, so that a smaller
+        rate is chosen by evidence and not by chance; 0.01 if nothing is held out.
     rank : int
         Last snapshots whose differences from the mean are kept for covariances; at least 2.
     passes : int
@@ -82,7 +87,8 @@ class SWAG(AfterTraining, WithPrior):
         checked = copy.validation if isinstance(prepared.X, np.ndarray) else None
         rates = RATES if self.snapshot_rate is None else (float(self.snapshot_rate),)
         begun, failed = self.state_, []
-        results: list[tuple[float, float, Moments]] = []
+        results: list[tuple[float, Moments]] = []
+        losses = []
         for rate in rates if checked is not None else rates[:1]:
             self.state_ = begun
             try:
@@ -91,22 +97,21 @@ class SWAG(AfterTraining, WithPrior):
                 failed.append(error)
                 continue
             self.state_, self.variance_, self.deviations_ = moments
-            loss = 0.0 if checked is None else self._held_loss(prepared, checked)
-            results.append((loss, rate, moments))
+            results.append((rate, moments))
+            losses.append(np.zeros(1) if checked is None else self._held_losses(prepared, checked))
         if not results:
             del self.state_
             raise failed[-1]
-        # Rates whose networks give NaN come last.
-        best = min(results, key=lambda one: np.nan_to_num(one[0], nan=np.inf))
-        _, self.snapshot_rate_, (self.state_, self.variance_, self.deviations_) = best
+        chosen = first_not_worse(losses)
+        self.snapshot_rate_, (self.state_, self.variance_, self.deviations_) = results[chosen]
 
-    def _held_loss(self, prepared: Prepared, rows: np.ndarray) -> float:
-        """Return the mean loss of drawn networks, as a mixture, on samples that are held out."""
+    def _held_losses(self, prepared: Prepared, rows: np.ndarray) -> np.ndarray:
+        """Return the losses of drawn networks, as a mixture, on samples that are held out."""
         import torch
 
         target = torch.from_numpy(prepared.y[rows])
         each = torch.stack([prepared.loss(out, target) for out in self._values(prepared.X[rows])])
-        return float(-(torch.logsumexp(-each.double(), 0) - log(len(each))).mean())
+        return np.asarray(log(len(each)) - torch.logsumexp(-each.double(), 0).numpy())
 
     def _moments(self, states: list[dict[str, Any]]) -> Moments:
         """Return mean, variance and last deviations of the weights."""
@@ -169,6 +174,23 @@ class SWAG(AfterTraining, WithPrior):
             drawn[name] = mean + (variance / 2).sqrt() * own + along
         trained = super()._trained()
         return replace(trained, state=drawn, status=["finished"] * count, steps=np.zeros(count))
+
+
+def first_not_worse(losses: Sequence[np.ndarray]) -> int:
+    """Return the first place whose mean loss is within two standard errors of the least one.
+
+    The standard error is that of the difference on the same samples. Losses with NaN or infinity
+    come last.
+    """
+    finite = [bool(np.isfinite(one).all()) for one in losses]
+    means = [one.mean() if good else np.inf for one, good in zip(losses, finite, strict=True)]
+    best = int(np.argmin(means))
+    for place in np.flatnonzero(finite[:best]).tolist():
+        behind = losses[place] - losses[best]
+        error = behind.std() / max(len(behind) - 1, 1) ** 0.5
+        if behind.mean() <= _SURE * error:
+            return place
+    return best
 
 
 @declared(kw_only=True)
