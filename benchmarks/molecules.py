@@ -18,6 +18,7 @@ The molecules are those of ESOL, if the environment variable ``CAVEAT_DATA`` nam
 import argparse
 import logging
 import os
+import resource
 import time
 import warnings
 from pathlib import Path
@@ -198,6 +199,7 @@ def main():
     parser.add_argument("--theirs", type=int, default=3, help="members that chemprop trains")
     parser.add_argument("--molecules", type=int, default=5_000, help="molecules to predict")
     parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--only", choices=("training", "reading", "predicting"))
     parser.add_argument("--paper", action="store_true", help="the published network alone")
     parser.add_argument("--device", default="cpu", help="with --paper")
     parser.add_argument("--graphs", type=Path, help="with --paper: a file of graphs")
@@ -217,10 +219,16 @@ def main():
     print(f"## Molecules ({source}, seconds of the processor on one thread)\n")
     print("| task | who | seconds | ratio to caveat | wanted |")
     print("| --- | --- | --- | --- | --- |")
-    for hidden in given.widths:
-        training(smiles, y, hidden, given.epochs, given.theirs, given.repeats)
-    reading(smiles, given.repeats)
-    predicting(smiles, y, given.widths[0], given.molecules, given.repeats)
+    parts = (given.only,) if given.only else ("training", "reading", "predicting")
+    if "training" in parts:
+        for hidden in given.widths:
+            training(smiles, y, hidden, given.epochs, given.theirs, given.repeats)
+    if "reading" in parts:
+        reading(smiles, given.repeats)
+    if "predicting" in parts:
+        predicting(smiles, y, given.widths[0], given.molecules, given.repeats)
+        most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        print(f"\nThe process had {most / 2**20:.2f} GiB at most.")
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ from .checks import MoleculeReport, molecule_report
 from .data import MoleculeData
 from .domain import Applicability, acquire, applicability
 from .drawings import Structures, draw_molecule
+from .environments import unseen_atoms
 from .experiments import LearningCurves, active_learning, split_shift
 from .features import featurize
 from .fingerprints import Fingerprints
@@ -46,6 +47,7 @@ __all__ = [
     "scaffolds",
     "split_molecules",
     "split_shift",
+    "unseen_atoms",
 ]
 
 PARAMETERS = entries_of("""\

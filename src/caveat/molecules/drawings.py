@@ -12,12 +12,16 @@ from .._arrays import to_numpy
 from .._validation import check_integer
 from ..exceptions import OptionError, ShapeError
 from .domain import Applicability, applicability
+from .environments import RADIUS, environments, unseen_in
 from .features import as_smiles, read_molecules
 
 __all__ = ["Structures", "draw_molecule"]
 
 MOST_DRAWN = 150
 """Atoms of the largest molecule that is drawn; more are a tangle, and take long."""
+
+MARK = (1.0, 0.8, 0.5)
+"""Red, green and blue of marked atoms, from 0 to 1: light, so that lines stay visible."""
 
 CLIFF = 0.6
 """The least Tanimoto similarity of two molecules that ought to have similar values."""
@@ -31,7 +35,7 @@ _PLAIN = (
 """What a drawing of rdkit says again and again, and can do without."""
 
 
-def draw_molecule(smiles: str, *, width: int = 220, height: int = 150) -> str:
+def draw_molecule(smiles: str, *, width: int = 220, height: int = 150, marked: Any = None) -> str:
     """Draw a molecule as SVG.
 
     Parameters
@@ -40,6 +44,8 @@ def draw_molecule(smiles: str, *, width: int = 220, height: int = 150) -> str:
     width : int, default=220
         In pixels.
     height : int, default=150
+    marked : array of bool of shape (atoms,), optional
+        Atoms with a colored disk behind them, such as those of `unseen_atoms`.
 
     Returns
     -------
@@ -64,12 +70,26 @@ def draw_molecule(smiles: str, *, width: int = 220, height: int = 150) -> str:
             atom.ClearProp(name)
     drawing: Any = MolDraw2DSVG(width, height)
     drawing.drawOptions().clearBackground = False
-    PrepareAndDrawMolecule(drawing, molecule)
+    disks = dict.fromkeys(_atoms(marked, molecule.GetNumAtoms()), MARK)
+    PrepareAndDrawMolecule(drawing, molecule, highlightAtoms=[*disks], highlightAtomColors=disks)
     drawing.FinishDrawing()
     text = drawing.GetDrawingText()
     for pattern, plain in _PLAIN:
         text = pattern.sub(plain, text)
     return str(text.strip())
+
+
+def _atoms(marked: Any, atoms: int) -> list[int]:
+    """Return the numbers of marked atoms."""
+    if marked is None:
+        return []
+    marks = np.asarray(marked)
+    if marks.shape != (atoms,) or marks.dtype != bool:
+        raise ShapeError(
+            f"marked must have True or False for each of the {atoms} atoms; got {marks.dtype} "
+            f"of shape {marks.shape}"
+        )
+    return [int(atom) for atom in np.flatnonzero(marks)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,6 +150,27 @@ class Structures:
     def near(self) -> Applicability | None:
         """Where the molecules lie relative to the known ones; None without these."""
         return None if self.known is None else applicability(self.known, self.smiles)
+
+    @cached_property
+    def _seen(self) -> frozenset[int]:
+        return environments(self.known, RADIUS)
+
+    def unseen(self, row: int) -> NDArray[np.bool_] | None:
+        """Return the atoms whose neighborhood occurs in no known molecule; see `unseen_atoms`.
+
+        Parameters
+        ----------
+        row : int
+            The molecule.
+
+        Returns
+        -------
+        ndarray of bool of shape (atoms,), or None
+            None without known molecules.
+        """
+        if self.known is None:
+            return None
+        return unseen_in(self._seen, [self.smiles[row]], RADIUS)[0]
 
     def nearest_values(self, target: int = 0) -> NDArray[Any] | None:
         """Return the value of the most similar known molecule; None without values.

@@ -56,7 +56,11 @@ def with_molecules(page: Page, evaluation: Evaluation, structures: Structures) -
         blocks += _galleries(evaluation, structures, target, place)
     if not blocks:
         return page
-    lead = "Each beside the most similar molecule that the model learned from."
+    lead = (
+        "Each beside the most similar molecule that the model learned from. A colored disk marks "
+        "an atom that has these bonds and direct neighbors in no molecule that the model learned "
+        "from."
+    )
     section = Section(
         "molecules",
         "Molecules to look at",
@@ -96,7 +100,10 @@ def _cards(samples: Sequence[Sample], structures: Structures, place: int) -> lis
             f"truth {_said(sample.truth)}, predicted {_said(sample.predicted)}",
             f"uncertainty {number(sample.uncertainty)}",
         ]
-        pictures = [_picture(text, words)]
+        unseen = structures.unseen(sample.row)
+        if unseen is not None and unseen.any():
+            words.append(f"{unseen.sum()} of {len(unseen)} atoms in a new neighborhood")
+        pictures = [_picture(text, words, unseen)]
         if near is not None:
             row = int(near.nearest[sample.row])
             words = ["nearest known molecule", f"similarity {near.similarity[sample.row]:.2f}"]
@@ -110,8 +117,8 @@ def _said(value: Any) -> str:
     return number(float(value)) if isinstance(value, float | int | np.number) else str(value)
 
 
-def _picture(smiles: str, words: list[str]) -> Picture:
-    drawn = draw_molecule(smiles)
+def _picture(smiles: str, words: list[str], marked: Any = None) -> Picture:
+    drawn = draw_molecule(smiles, marked=marked)
     # As a picture from data nothing in it can act as markup or script.
     source = f"data:image/svg+xml;base64,{b64encode(drawn.encode()).decode()}" if drawn else ""
     return Picture(source, smiles, words)
