@@ -270,9 +270,9 @@ def test_the_command_line(stubs, capsys):
 
 FIGURES = {
     "af": {"figure 2, ECE": 6, "figure 2, VCE": 6, "figure 2, UCE": 6, "figure 3": 10,
-           "figure 4": 10},
-    "bp-calib": {"figure 5": 8, "figure 6": 4},
-    "bp-calibfree": {"figure 7": 8, "figure 8": 4},
+           "figure 4": 10, "figure 9": 1},
+    "bp-calib": {"figure 5": 8, "figure 6": 4, "figure 9": 1},
+    "bp-calibfree": {"figure 7": 8, "figure 8": 4, "figure 9": 1},
 }  # fmt: skip
 
 

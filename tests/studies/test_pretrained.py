@@ -22,20 +22,26 @@ def measured(**results):
 
 
 def test_known_curves_have_known_numbers_and_conclusions():
-    # The total uncertainty twice for the pretrained networks, a perfect split from scratch.
-    both = measured(pretrained=trap("information"), scratch=perfect("information"))
-    rows = {(row.start, row.measure): row for row in rows_of(STUDY, both, 0.95)}
+    # The total uncertainty twice for ResNet18, a perfect split for the smaller network.
+    every = measured(
+        pretrained=trap("information"),
+        scratch=trap("information"),
+        smaller=perfect("information"),
+    )
+    rows = {(row.start, row.measure): row for row in rows_of(STUDY, every, 0.95)}
     assert rows["pretrained", "error"].mean == pytest.approx(0.5)
-    assert rows["scratch", "error"].mean == pytest.approx(0)
+    assert rows["smaller", "error"].mean == pytest.approx(0)
     assert rows["pretrained", "aleatoric_orthogonality"].mean == pytest.approx(1)
     assert rows["pretrained", "aleatoric_orthogonality"].printed == "0.985"
-    assert rows["scratch", "error"].printed == "0.415"
-    assert rows["scratch", "accuracy"].mean == pytest.approx(0.9)
+    assert rows["smaller", "error"].printed == "0.415"
+    assert rows["smaller", "accuracy"].mean == pytest.approx(0.9)
     # Epistemic: 1, 3, 5 in both sweeps, or 5, 3, 1 and flat at 1.
     assert rows["pretrained", "epistemic_uncertainty"].mean == pytest.approx(3)
-    assert rows["scratch", "epistemic_uncertainty"].mean == pytest.approx(2)
-    said = {c.name: c.holds / c.runs for c in conclusions_of(STUDY, table_of(STUDY, both), 0.95)}
+    assert rows["smaller", "epistemic_uncertainty"].mean == pytest.approx(2)
+    said = {c.name: c.holds / c.runs for c in conclusions_of(STUDY, table_of(STUDY, every), 0.95)}
     assert said["pretraining_raises_the_error"] == 1
+    assert said["pretraining_raises_the_error_of_the_same_network"] == 0
+    assert said["aleatoric_rises_with_data_of_the_same_network"] == 0
     assert said["pretraining_lowers_epistemic_uncertainty"] == 0
     assert said["pretrained_aleatoric_falls_with_data"] == 1
 
@@ -61,6 +67,17 @@ def test_halves_share_no_class():
         np.testing.assert_array_equal(half.X[half.y == 2], samples.X[samples.y == 4 + odd])
 
 
+def test_at_most_so_many_images_of_each_class():
+    samples = pretrained.halves(pretrained.take_images(task("digits")))[1]
+    few = pretrained.fewer(samples, 7, np.random.default_rng(0))
+    assert np.bincount(few.y).tolist() == [7] * 5
+    known = {image.tobytes(): label for image, label in zip(samples.X, samples.y, strict=True)}
+    assert [known[image.tobytes()] for image in few.X] == few.y.tolist()
+    np.testing.assert_array_equal(few.test[1], samples.test[1])
+    assert pretrained.fewer(samples, 1000, np.random.default_rng(0)) is samples
+    assert pretrained.fewer(samples, None, np.random.default_rng(0)) is samples
+
+
 def test_smaller_images_are_means_of_four_pixels(monkeypatch):
     monkeypatch.setattr("caveat.datasets.load_fashion_mnist", images)
     small = pretrained.take_images(task("fashion-mnist"))
@@ -82,8 +99,8 @@ def test_the_study_from_start_to_end(monkeypatch, tmp_path):
     options = {"protocol": TINY, "settings": SHORT, "random_state": 0, "checkpoint": tmp_path}
     study = run_study("pretrained", "fashion-mnist", repeats=1, **options)
     assert study.repeats == 1
-    assert "60 images to learn from, 20 to test on, 5 classes, 16 trainings" in study.model
-    assert {row.start for row in study} == {"pretrained", "scratch"}
+    assert "60 images to learn from, 20 to test on, 5 classes, 24 trainings" in study.model
+    assert {row.start for row in study} == {"pretrained", "scratch", "smaller"}
     assert any("stands for ImageNet" in note for note in study.notes)
     assert list(study.charts()) == ["numbers", "sweeps"]
     assert all(row.differs is None for row in study)

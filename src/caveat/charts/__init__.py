@@ -21,6 +21,7 @@ from ._error_calibration import error_calibration
 from ._error_histogram import error_histogram
 from ._experiments import detection, domain_shift, shift
 from ._extremes import Extremes, Sample, extremes
+from ._flow_chart import flow_chart
 from ._groups import AGAINST_REST, comparison, groups, trade_off
 from ._maps import class_map, false_color, kind_map, label_map, layer_map, number_map
 from ._reliability import reliability
@@ -77,6 +78,7 @@ __all__ = [
     "error_histogram",
     "extremes",
     "false_color",
+    "flow_chart",
     "groups",
     "history",
     "kind_map",

@@ -101,7 +101,8 @@ def _axes(chart: Chart, ax: "Axes | None") -> "Axes":
     from matplotlib import pyplot
 
     if chart.y.rows:
-        longest = max((len(part) for _, tick in chart.y.ticks for part in tick.split("\n")))
+        parts = [part for _, tick in chart.y.ticks for part in tick.split("\n")]
+        longest = max(map(len, parts), default=0)
         size = (4.6 + 0.085 * longest, 1.6 + _LINE_INCHES * _lines(chart))
     elif chart.square:
         size = (4.6, 4.6)
@@ -348,7 +349,9 @@ class _Drawing:
             for line in ax.lines:
                 if line.get_gid() == _DIAGONAL:
                     line.set_data([0, end], [0, end])
-        if not any(isinstance(mark, marks.Heat | marks.Image) for mark in chart.marks):
+        if not chart.frame:
+            ax.set(xticks=[], yticks=[], frame_on=False)
+        elif not any(isinstance(mark, marks.Heat | marks.Image) for mark in chart.marks):
             ax.grid(axis="x" if chart.y.rows else "both", color="#e2e2e2", linewidth=0.6)
             ax.set_axisbelow(True)
 

@@ -52,6 +52,8 @@ class Chart:
     square : bool
         Whether both axes have the same scale.
     legend : bool
+    frame : bool
+        Whether axes, ticks and grid are drawn.
     confidence : float
         The confidence level of bands and intervals; NaN where there are none.
 
@@ -76,6 +78,7 @@ class Chart:
     note: str = ""
     square: bool = False
     legend: bool = True
+    frame: bool = True
     confidence: float = np.nan
 
     def __post_init__(self) -> None:

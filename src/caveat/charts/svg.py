@@ -128,9 +128,8 @@ class _Svg:
         self.styles = styles_of(chart)
         x_ends = chart.x.ends or data_ends(chart, "x")
         y_ends = chart.y.ends or data_ends(chart, "y")
-        self.y_ticks = ticks_of(
-            chart.y, y_ends, any(isinstance(m, marks.Strip) for m in chart.marks)
-        )
+        above_strip = any(isinstance(m, marks.Strip) for m in chart.marks)
+        self.y_ticks = ticks_of(chart.y, y_ends, above_strip) if chart.frame else []
         lines = [line for _, text in self.y_ticks for line in text.split("\n")]
         left = min(10 + CHARACTER * max((len(line) for line in lines), default=0), 0.5 * WIDTH)
         above = textwrap.wrap(chart.y.label, 54)
@@ -143,7 +142,7 @@ class _Svg:
             height = LINE * abs(y_ends[0] - y_ends[1])
         else:
             height = 270.0 if chart.square else 210.0
-        ticks = ticks_of(chart.x, x_ends)
+        ticks = ticks_of(chart.x, x_ends) if chart.frame else []
         right = max([12.0, *(CHARACTER * len(text) / 2 for _, text in ticks[-1:])])
         self.left, self.right, self.bottom = left, WIDTH - right, self.top + height
         self.x = Scale(x_ends, (self.left, self.right), chart.x.log)
@@ -414,14 +413,14 @@ class _Svg:
 
     def _text(self, mark: marks.Text) -> None:
         at = rounded(self.x(mark.x)) + 4, rounded(self.y(mark.y)) + 4
-        self._add(f'<text class="soft" x="{at[0]:g}" y="{at[1]:g}">{shown(mark.text, 40)}</text>')
+        color = f"f-{mark.color}" if mark.color else "soft"
+        words = shown(mark.text, 40)
+        self._add(f'<text class="{color}" x="{at[0]:g}" y="{at[1]:g}">{words}</text>')
 
     def _axes(self) -> float:
         """Draw axes, labels, legend and the scale of colors; return the height of the drawing."""
-        self._add(
-            f'<path class="axis" d="M{self.left:.1f},{self.top:.1f}V{self.bottom:.1f}'
-            f'H{self.right:.1f}"/>'
-        )
+        d = f"M{self.left:.1f},{self.top:.1f}V{self.bottom:.1f}H{self.right:.1f}"
+        self._add(f'<path class="axis" d="{d}"/>' if self.chart.frame else "")
         for value, text in self.y_ticks:
             lines = text.split("\n")
             first = float(self.y(value)) + 4 - LINE * (len(lines) - 1) / 2

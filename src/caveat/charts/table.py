@@ -18,6 +18,7 @@ from . import (
     _error_calibration,
     _error_histogram,
     _experiments,
+    _flow_chart,
     _groups,
     _maps,
     _reliability,
@@ -71,6 +72,7 @@ CHARTS = Charts(
         _maps.LAYER,
         _maps.KINDS_MAP,
         _stream.ENTRY,
+        _flow_chart.ENTRY,
     ],
 )
 """The first kind of each type of result that applies is the default of `plot`."""

@@ -54,9 +54,19 @@ class Scenario:
         """What it must hold for, in words."""
         return self.part or "all parts alike"
 
+    @property
+    def short(self) -> str:
+        """What decides, in short: ECE, or the mean ECE where it must hold for all parts alike."""
+        return _NAMES[self.metric] if self.part else f"mean {_NAMES[self.metric]}"
+
+    @property
+    def skill_name(self) -> str:
+        """What the skill is, in words."""
+        of_classes = self.expression in ("probability", "entropy")
+        return "log loss" if of_classes else "mean absolute error"
+
     def __str__(self) -> str:
-        short = _NAMES[self.metric] if self.part else f"mean {_NAMES[self.metric]}"
-        best = [f"{name} ({short} {self.values[name]:.3g})" for name in self.ranking[:2]]
+        best = [f"{name} ({self.short} {self.values[name]:.3g})" for name in self.ranking[:2]]
         return f"{self.where}: {'; then '.join(best) or 'no technique has a value'}"
 
 

@@ -53,7 +53,7 @@ def from_dataset(
     if np.ndim(data.X) == 2:
         return _scaled(name, data.description, (train.X, train.y), (test.X, test.y), None)
     train, test = (
-        part if count is None else part.take(_balanced(part.y, count, rng))
+        part if count is None else part.take(balanced(part.y, count, rng))
         for part, count in zip((train, test), most, strict=True)
     )
     return TrainTest(name, data.description, train.X, train.y, (test.X, test.y))
@@ -95,7 +95,7 @@ def _scaled(name: str, title: str, train: Any, test: Any, every: Any) -> TrainTe
     return TrainTest(name, title, X, train[1], (X_test, test[1]), every, center, scale)
 
 
-def _balanced(y: np.ndarray, most: int, rng: np.random.Generator) -> np.ndarray:
+def balanced(y: np.ndarray, most: int, rng: np.random.Generator) -> np.ndarray:
     """Return rows with equally many of each class."""
     classes = np.unique(y)
     each = max(2, most // len(classes))

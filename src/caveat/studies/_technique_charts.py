@@ -23,10 +23,13 @@ def technique_charts(result: "StudyResult", spec: Mapping[str, Any]) -> Iterator
 
     ``chart`` is the kind of chart and ``options`` are its options; ``techniques`` are those of the
     figure, ``dataset`` is where it belongs. With ``classes``, there is one for each true class, and
-    for numbers one for each target; ``parts`` are their names.
+    for numbers one for each target; ``parts`` are their names. A flow chart is of all techniques.
     """
     grid = result.details.get("run 0")
     if not isinstance(grid, TechniqueGrid) or spec.get("dataset", result.dataset) != result.dataset:
+        return
+    if spec["chart"] == "flow_chart":
+        yield replace(charts.chart(grid.scenarios()), title=spec["title"])
         return
     for technique in spec["techniques"]:
         if technique in grid.predictions:
