@@ -76,8 +76,8 @@ def folder(tmp_path_factory):
     write(place, "csv", {**good, "y": np.roll(Y, 1)}, "other")
     (place / "empty.csv").write_bytes(b"")
     (place / "header.csv").write_text("p_a,p_b,y\n")
-    (place / "latin.csv").write_bytes("p,y\n0.5,\xe4\n0.5,b\n".encode("latin-1"))
-    (place / "utf16.csv").write_bytes("p,y\n0.5,1\n".encode("utf-16"))
+    (place / "latin.csv").write_bytes(b"p,y\n0.5,\x81\n0.5,b\n")  # no letter of cp1252
+    (place / "utf16.csv").write_bytes("p,y\n0.5,1\n".encode("utf-16-le"))  # without a mark
     (place / "zero.csv").write_bytes(b"p,y\n0.5,1\x00\n")
     (place / "semicolon.csv").write_text("p;y\n0,5;1\n0,5;0\n")
     (place / "twice.csv").write_text("p,p,y\n0.5,0.5,1\n")
@@ -132,8 +132,8 @@ PATHS = [
     ("evaluate {}/empty.csv", "is empty"),
     # What is in it.
     ("evaluate {}/header.csv", "there are columns, but no rows"),
-    ("evaluate {}/latin.csv", "is not UTF-8 text"),
-    ("evaluate {}/utf16.csv", "is not UTF-8 text"),
+    ("evaluate {}/latin.csv", "is neither UTF-8 text nor that of Windows"),
+    ("evaluate {}/utf16.csv", "has too many zero bytes"),
     ("evaluate {}/zero.csv", "in every row; name the class"),
     ("evaluate {}/twice.csv", "has more than one column 'p'"),
     ("evaluate {}/ragged.csv", "Expected 2 columns, got 1"),

@@ -14,8 +14,8 @@ from sklearn.linear_model import LogisticRegression
 
 from caveat.datasets import Dataset, make_sd1
 from caveat.estimators import from_sklearn, preset
+from caveat.studies._fairness_flags import THRESHOLD
 from caveat.studies.fairness import (
-    THRESHOLD,
     UNCERTAINTIES,
     StudyRun,
     collated,
