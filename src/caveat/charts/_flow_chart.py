@@ -110,13 +110,15 @@ def _nodes(result: Scenarios, best: int, parts: int) -> list[_Node]:
             nodes.append(_Node(2, _cut(row.where, f" ({row.short})"), _QUESTION, top))
             nodes += _leaves(row, row.ranking[:best], at)
         if more := rows[parts + 1 :]:
-            nodes.append(_Node(2, f"{len(more):,} more, in the table", _NEXT, top))
+            text = f"{len(more):,} more, in the table"
+            nodes.append(_Node(2, text, _NEXT, top, text))
     return nodes
 
 
 def _leaves(row: Scenario, names: Sequence[str], parent: int) -> list[_Node]:
     if not names:
-        return [_Node(3, "no technique has a value", _NEXT, parent)]
+        text = "no technique has a value"
+        return [_Node(3, text, _NEXT, parent, text)]
     return [
         _Node(
             3, _cut(name, f": {row.values[name]:.3g}"), _NEXT if i else _LOWEST, parent,
