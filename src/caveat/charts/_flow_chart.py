@@ -49,14 +49,9 @@ def flow_chart(result: Scenarios, best: int = 2, parts: int = 10) -> Chart:
     Examples
     --------
     >>> import caveat
-    >>> y = [0, 0, 1, 1]
-    >>> sure = caveat.Categorical.from_binary([0.1, 0.2, 0.8, 0.9])
-    >>> unsure = caveat.Categorical.from_binary([0.4, 0.4, 0.6, 0.6])
-    >>> chart = flow_chart(caveat.selection.scenarios({"sure": sure, "unsure": unsure}, y))
-    >>> chart.to_frame()[["where", "technique", "value"]].head(2).round(3)
-                 where technique  value
-    0  all parts alike      sure   0.15
-    1  all parts alike    unsure   0.40
+    >>> one = caveat.Categorical.from_binary([0.1, 0.7])
+    >>> flow_chart(caveat.selection.scenarios({"one": one}, [0, 1]))
+    <Chart: Which technique for which use, 4 rows>
     """
     expect(result, Scenarios)
     nodes = _nodes(result, check_integer(best, "best"), check_integer(parts, "parts"))
