@@ -281,6 +281,8 @@ def test_figures(stubs, dataset):
     result = run_study("ppg", dataset, subjects=24, segments_each=10, random_state=0)
     made = result.charts()
     assert {name: len(charts) for name, charts in made.items()} == FIGURES[dataset]
+    parts = ["non-AF", "AF"] if dataset == "af" else ["systolic", "diastolic"]
+    assert list(dict.fromkeys(made["figure 9"][0].numbers["where"])) == ["all parts alike", *parts]
     if dataset != "af":
         assert made[next(iter(made))][1].title.endswith("DE, diastolic")
         return

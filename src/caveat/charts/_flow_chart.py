@@ -69,7 +69,7 @@ def flow_chart(result: Scenarios, best: int = 2, parts: int = 10) -> Chart:
     marks += [
         Text(
             x=node.depth + 0.3, y=place, text=node.text,
-            color="gray" if node.kind == _NEXT else "ink",
+            color="" if node.kind == _NEXT else "ink",
         )
         for node, place in zip(nodes, places, strict=True)
     ]  # fmt: skip
@@ -114,12 +114,14 @@ def _leaves(row: Scenario, names: Sequence[str], parent: int) -> list[_Node]:
     if not names:
         text = "no technique has a value"
         return [_Node(3, text, _NEXT, parent, text)]
+    lowest = row.values[names[0]] * (1 + 1e-9)  # several techniques may share it
     return [
         _Node(
-            3, _cut(name, f": {row.values[name]:.3g}"), _NEXT if i else _LOWEST, parent,
+            3, _cut(name, f": {row.values[name]:.3g}"),
+            _LOWEST if row.values[name] <= lowest else _NEXT, parent,
             f"{name}: {row.short} {row.values[name]:.3g}, {row.skill_name} {row.skill[name]:.3g}",
         )
-        for i, name in enumerate(names)
+        for name in names
     ]  # fmt: skip
 
 
