@@ -210,7 +210,14 @@ def every_chart():
     """Return charts of every kind, by name, of plain results and of awkward ones."""
     from caveat import charts
 
-    from . import test_drift, test_experiments, test_fairness, test_repair_map, test_stream
+    from . import (
+        test_drift,
+        test_experiments,
+        test_fairness,
+        test_flow_chart,
+        test_repair_map,
+        test_stream,
+    )
 
     found = {}
     for name, make in ALL.items():
@@ -244,6 +251,7 @@ def every_chart():
         "history": charts.history(test_drift.weeks()),
         "history of the monitor": charts.history(test_drift.weeks(), "e-value"),
         "repair_map": charts.repair_map(test_repair_map.two_classes()),
+        "flow_chart": charts.flow_chart(test_flow_chart.known()),
         "stream": charts.stream(test_stream.record()),
         "stream of a signal": charts.stream(test_stream.record(), signal=True),
     }

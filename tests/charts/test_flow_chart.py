@@ -91,6 +91,14 @@ def test_numbers_and_what_is_said():
     assert said[0] == f"p: mean ECE 0.15, log loss {-np.log([0.9, 0.8, 0.8, 0.9]).mean():.3g}"
 
 
+def test_techniques_that_share_the_lowest_error():
+    values = {"A": 0.3, "B": 0.1, "C": 0.1}
+    row = Scenario("interval", "up", "coverage_calibration_error", values, values)
+    chart = charts.flow_chart(Scenarios((row,)), best=3)
+    counts = {mark.label: len(mark.x) for mark in of(chart, Points)}
+    assert (counts["lowest error"], counts["next"]) == (2, 1)
+
+
 def test_many_parts_and_long_names():
     values = {"n" * 99: 0.125}
     metric = "expected_calibration_error"

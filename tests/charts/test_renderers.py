@@ -1,5 +1,7 @@
 """Both renderers draw the same declaration."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from matplotlib.collections import LineCollection, QuadMesh
@@ -59,6 +61,7 @@ def drawn(ax):
 def test_matplotlib_draws_the_numbers(name):
     chart = EVERY[name]
     found = drawn(chart.plot())
+    found = found[np.isfinite(found).all(axis=1)]  # lines may have gaps
     wanted = [place for mark in chart.marks for place in declared(mark)]
     wanted += [place for mark in chart.marks for place in intervals(mark, chart.x.ends)]
     wanted = np.array([place for place in wanted if np.isfinite(place).all()], dtype=float)
@@ -70,7 +73,7 @@ def test_matplotlib_draws_the_numbers(name):
 @pytest.mark.parametrize("name", EVERY)
 def test_the_drawing_has_them_where_the_axes_put_them(name):
     """Marks and the ends of intervals, by the frame and the ends that were declared."""
-    chart = EVERY[name]
+    chart = replace(EVERY[name], frame=True)
     root = parsed(chart.svg())
     left, right, bottom, top = frame(root)
     found = places(root)

@@ -54,7 +54,7 @@ class TestEveryKind:
 
     @pytest.mark.parametrize("name", EVERY)
     def test_what_leaves_the_axes_is_cut_off(self, name):
-        root = parsed(EVERY[name].svg())
+        root = parsed(replace(EVERY[name], frame=True).svg())
         left, right, bottom, top = frame(root)
         for clip in list(root.findall("svg")):
             assert clip.get("overflow") == "hidden"
@@ -74,7 +74,7 @@ class TestEveryKind:
 
     @pytest.mark.parametrize("name", EVERY)
     def test_what_can_be_read_off_has_a_place_and_a_text(self, name):
-        drawing = render(EVERY[name], standalone=False)
+        drawing = render(replace(EVERY[name], frame=True), standalone=False)
         root = parsed(drawing.svg)
         left, right, bottom, top = frame(root)
         json.dumps([drawing.points, drawing.spot, drawing.keyed])

@@ -1,5 +1,6 @@
 import dataclasses
 import warnings
+from itertools import combinations, product
 
 import numpy as np
 import pandas as pd
@@ -14,7 +15,7 @@ from caveat.exceptions import (
     ShapeError,
     UnsupportedPredictionError,
 )
-from caveat.recalibration import exchangeability
+from caveat.recalibration import _divisions, exchangeability
 from caveat.recalibration.exchangeability import (
     ExchangeabilityTest,
     ShiftWarning,
@@ -127,7 +128,7 @@ class TestPermutation:
         assert exchangeability_test(first, second + 2, random_state=0).p_value == 0.001
 
     def test_small_blocks_give_valid_p_values(self, monkeypatch):
-        monkeypatch.setattr(exchangeability, "_BLOCK", 100)
+        monkeypatch.setattr(_divisions, "_BLOCK", 100)
         found = exchangeability_test(
             normal(40), normal(40, seed=1, loc=2.0), resamples=50, random_state=0
         )
@@ -139,6 +140,110 @@ class TestPermutation:
                 OptionError, match="resamples must be a whole number of at least 1; got"
             ):
                 exchangeability_test([1.0], [2.0], resamples=resamples)
+
+
+def exact(first, second, clusters):
+    """The p-value among all divisions that clusters allow, one by one."""
+    pooled, codes = np.concatenate([first, second]), np.concatenate(clusters)
+    side = np.arange(len(pooled)) < len(first)
+    shared = [c for c in np.unique(codes) if len(set(side[codes == c])) == 2]
+    whole = [c for c in np.unique(codes) if c not in shared]
+    count = sum(side[codes == c][0] for c in whole)
+    choices = [[np.isin(codes, chosen) for chosen in combinations(whole, count)]]
+    for c in shared:
+        rows = np.flatnonzero(codes == c)
+        chosen = combinations(rows, side[rows].sum())
+        choices.append([np.isin(np.arange(len(codes)), some) for some in chosen])
+    sides = [np.any(parts, axis=0) for parts in product(*choices)]
+    found = np.array([energy(pooled[one], pooled[~one]) for one in sides])
+    return np.mean(found >= energy(first, second) - 1e-9)
+
+
+DESIGNS = {
+    "apart": ([1, 1, 1, 2, 3, 3], [4, 5, 5, 5, 6, 6, 7]),
+    "shared": ([1, 1, 2, 3, 3, 4], [1, 2, 2, 3, 4, 4, 4]),
+    "both": ([1, 1, 2, 3, 3, 8], [4, 5, 5, 1, 6, 6, 8]),
+}
+
+
+class TestClusters:
+    @pytest.mark.parametrize("columns", [1, 2])
+    @pytest.mark.parametrize("design", DESIGNS)
+    def test_p_value_is_that_of_all_divisions(self, design, columns):
+        clusters = DESIGNS[design]
+        first, second = normal(6, columns), normal(7, columns, seed=1, loc=0.4)
+        found = exchangeability_test(
+            first, second, cluster=clusters, resamples=20_000, random_state=0
+        )
+        share = exact(first, second, clusters)
+        assert found.statistic == pytest.approx(energy(first, second), rel=1e-9)
+        assert 0.02 < share < 0.98
+        assert found.p_value == pytest.approx(share, abs=4 * np.sqrt(share * (1 - share) / 2e4))
+
+    def test_clusters_of_one_sample_are_samples(self):
+        first, second = normal(30), normal(30, seed=1, loc=0.4)
+        alone = (np.arange(30), np.arange(30, 60))
+        options = {"resamples": 4000, "random_state": 0}
+        plain = exchangeability_test(first, second, **options).p_value
+        single = exchangeability_test(first, second, cluster=alone, **options).p_value
+        assert single == pytest.approx(plain, abs=5 * np.sqrt(2 * plain / 4000))
+
+    def test_people_who_differ_are_not_a_shift(self):
+        rng = np.random.default_rng(0)
+        clusters = (np.repeat(["a", "b", "c", "d", "e", "f"], 20),
+                    np.repeat(["g", "h", "i", "j", "k", "l"], 20))  # fmt: skip
+        fired = np.zeros(2)
+        for _ in range(200):
+            sides = np.repeat(rng.normal(size=(2, 6)), 20, axis=1) + 0.3 * rng.normal(size=(2, 120))
+            for i, cluster in enumerate((None, clusters)):
+                test = exchangeability_test(*sides, cluster=cluster, resamples=99, random_state=rng)
+                fired[i] += test.p_value <= 0.05
+        low, high = binom(200, 0.05).ppf([5e-5, 1 - 5e-5])
+        assert low <= fired[1] <= high
+        assert fired[0] > 100
+
+    def test_a_shift_within_people_is_found_although_they_differ(self):
+        people = np.random.default_rng(0).normal(size=20) * 10
+        first, second = people + normal(20), people + normal(20, seed=1, loc=3.0)
+        cluster = (np.arange(20), np.arange(20))
+        assert exchangeability_test(first, second, random_state=0).p_value > 0.1
+        within = exchangeability_test(first, second, cluster=cluster, random_state=0)
+        assert within.p_value <= 0.005
+
+    def test_large_samples_are_thinned_with_their_clusters(self, monkeypatch):
+        monkeypatch.setattr(exchangeability, "MOST_SCORES", 60)
+        people = np.repeat(np.arange(24), 20)
+        values = people % 12 + normal(480)
+        values[people >= 12] += 20.0
+        halves = (values[people < 12], values[people >= 12])
+        cluster = (people[people < 12], people[people >= 12])
+        found = exchangeability_test(*halves, cluster=cluster, resamples=199, random_state=0)
+        assert found.p_value == 1 / 200
+
+    def test_few_clusters_say_so(self):
+        few = exchangeability_test([0.0, 0.1, 0.2], [9.0, 9.1], cluster=([1, 1, 2], [3, 4]))
+        assert few.p_value == pytest.approx(1 / 3, abs=4 * np.sqrt(2 / 9 / 999))
+        assert "2 and 2 clusters cannot give a p-value much below 0.33" in few.message
+        more = exchangeability_test(
+            normal(9), normal(9, seed=1), cluster=(np.arange(9), np.arange(9, 18))
+        )
+        assert "clusters" not in more.message
+        odd = exchangeability_test([0.0, 0.1], [9.0], cluster=([1, 2], [3]))
+        assert "2 and 1 clusters cannot give a p-value much below 0.33" in odd.message
+        shared = exchangeability_test([0.0, 0.1], [9.0], cluster=([1, 2], [2]))
+        assert "clusters" not in shared.message
+
+    def test_errors(self):
+        with pytest.raises(
+            ShapeError, match=r"cluster must be a pair of arrays, .*; got a ndarray"
+        ):
+            exchangeability_test([1.0], [2.0], cluster=np.array([1, 2]))
+        with pytest.raises(ShapeError, match="cluster of test must be one value for each of 1"):
+            exchangeability_test([1.0], [2.0], cluster=([1], [1, 2]))
+        with pytest.raises(InvalidValueError, match="cluster of calibration of sample 1 is miss"):
+            exchangeability_test([1.0, 1.0], [2.0], cluster=(["a", None], ["b"]))
+        with pytest.raises(OptionError, match="one after another and knows no clusters"):
+            exchangeability_test([1.0], [2.0], method="martingale", cluster=([1], [2]))
 
 
 class TestMartingale:

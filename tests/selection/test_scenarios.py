@@ -157,6 +157,10 @@ def test_exchangeability_of_calibration_and_test():
     X, y = parts["test"]
     moved = caveat.technique_grid(models, {**parts, "test": (X, 1 - y)}, resamples=0)
     assert moved.exchangeability("LR", random_state=0).p_value < 0.01
+    people = np.arange(100) // 5
+    apart = moved.exchangeability("LR", cluster=(people, people + 20), random_state=0)
+    assert apart.statistic == moved.exchangeability("LR", random_state=0).statistic
+    assert apart.p_value < 0.01
     with pytest.raises(OptionError, match="there is no base model 'XX'"):
         grid.exchangeability("XX")
 

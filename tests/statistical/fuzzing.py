@@ -904,6 +904,9 @@ ARGUMENTS = {
     "FairnessAudit.plot.kind": Option(None, *caveat.charts.CHARTS),
     "coverage_curve.kind": Option("central", "quantile"),
     "exchangeability_test.method": Option("permutation", "martingale"),
+    "exchangeability_test.cluster": Object(
+        lambda w: None if w.pick.rarely() else (w.rng.integers(3, size=w.samples),) * 2
+    ),
     "consistency.values": Data(lambda w: w.numbers(w.samples)),
     "lipschitz.values": Data(lambda w: w.numbers(w.samples)),
     "lipschitz.share": FRACTION,

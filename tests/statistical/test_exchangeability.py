@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 import pytest
-from scipy.stats import f, ttest_ind
+from scipy.stats import f, norm, ttest_ind
 
 from caveat import exchangeability_test
 
@@ -120,3 +120,88 @@ def test_power(name, promise):
             name, sets, float(rate), f"not promised; a test for this shift: {best:.3f}",
         )  # fmt: skip
         assert rate > best - LOSS[method]
+
+
+SEGMENTS = 30
+PEOPLE = 400  # pairs of sets
+
+
+def of_people(rng, people, coverage, alike=0.5):
+    """Errors of new people, calibration and test; 90 % intervals cover so many of the test errors.
+
+    Half of the variance is between people, so that segments of one person are alike.
+    """
+    wider = norm.ppf(0.95) / norm.ppf((1 + coverage) / 2)
+    for scale in (1.0, wider):
+        own = np.sqrt(alike) * rng.normal(size=(people, 1))
+        noise = np.sqrt(1 - alike) * rng.normal(size=(people, SEGMENTS))
+        yield np.abs(scale * (own + noise))
+
+
+@pytest.fixture(scope="module")
+def people():
+    """What is covered, and whether the test fires at 0.05 by samples and by people."""
+    found = {}
+    for count in (5, 10, 20, 40):
+        names = np.repeat(np.arange(count), SEGMENTS)
+        for coverage in (0.9, 0.8, 0.7):
+            rng = np.random.default_rng(100 * count + int(10 * coverage))
+            rows = []
+            for _ in range(PEOPLE if coverage == 0.9 else 200):
+                first, second = of_people(rng, count, coverage)
+                options = {"resamples": RESAMPLES, "random_state": rng}
+                pair = first.ravel(), second.ravel()
+                by_sample = exchangeability_test(*pair, **options).p_value
+                by_person = exchangeability_test(
+                    *pair, cluster=(names, names + count), **options
+                ).p_value
+                means = ttest_ind(first.mean(axis=1), second.mean(axis=1)).pvalue
+                covered = np.mean(second <= np.quantile(first, 0.9))
+                rows.append((covered, by_sample <= 0.05, by_person <= 0.05, means <= 0.05))
+            found[count, coverage] = np.array(rows)
+    return found
+
+
+def design(count, coverage):
+    words = "no shift" if coverage == 0.9 else f"90 % intervals cover {coverage:.0%} of new people"
+    return f"{count} and {count} people of {SEGMENTS} segments, {words}"
+
+
+@pytest.mark.parametrize("count", [5, 10, 20, 40])
+def test_false_alarms_by_people(people, count, promise):
+    rate = people[count, 0.9][:, 2].mean()
+    promise(
+        SECTION, "by people, the test alarms in 5% of cases without a shift", design(count, 0.9),
+        PEOPLE, rate, "0.050",
+    )  # fmt: skip
+    assert abs(rate - 0.05) < error(0.05, PEOPLE)
+
+
+@pytest.mark.parametrize("count", [5, 10, 20, 40])
+def test_power_by_people_is_that_of_a_t_test_of_their_means(people, count, promise):
+    for coverage in (0.8, 0.7):
+        rows = people[count, coverage]
+        power, reference = rows[:, 2].mean(), rows[:, 3].mean()
+        promise(
+            SECTION, "by people, the test finds a shift (at 0.05)", design(count, coverage),
+            len(rows), power, "reported",
+        )  # fmt: skip
+        # Both see the same sets; 4 standard errors of the difference of two shares, at most.
+        assert power > reference - 4 * math.sqrt(0.5 / len(rows))
+
+
+@pytest.mark.parametrize("count", [5, 10, 20, 40])
+def test_by_samples_it_fires_where_coverage_fails(people, count, promise):
+    """Whatever the reason: a shift of all people, or the chance of who was drawn."""
+    rows = np.concatenate([people[count, coverage] for coverage in (0.9, 0.8, 0.7)])
+    # Both samples vary; among exchangeable ones one set in a thousand is off by so much.
+    spread = math.sqrt(2 * 0.09 / (count * SEGMENTS))
+    far = np.abs(rows[:, 0] - 0.9) > 3.3 * spread
+    fired = rows[far, 1].mean()
+    promise(
+        SECTION, "by samples, the test finds failed coverage (at 0.05)",
+        f"{count} and {count} people of {SEGMENTS} segments, with and without a shift",
+        int(far.sum()), fired, "0.95 or more",
+    )  # fmt: skip
+    assert far.mean() > 0.2
+    assert fired > 0.95

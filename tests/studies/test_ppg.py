@@ -281,6 +281,8 @@ def test_figures(stubs, dataset):
     result = run_study("ppg", dataset, subjects=24, segments_each=10, random_state=0)
     made = result.charts()
     assert {name: len(charts) for name, charts in made.items()} == FIGURES[dataset]
+    parts = ["non-AF", "AF"] if dataset == "af" else ["systolic", "diastolic"]
+    assert list(dict.fromkeys(made["figure 9"][0].numbers["where"])) == ["all parts alike", *parts]
     if dataset != "af":
         assert made[next(iter(made))][1].title.endswith("DE, diastolic")
         return
@@ -325,7 +327,11 @@ def test_dropout_rates_of_the_networks():
 def test_a_shift_between_calibration_and_test_is_noted(stubs, monkeypatch):
     monkeypatch.setattr(ppg, "_UNLIKELY", 2.0)
     result = run_study("ppg", "bp-calib", subjects=24, segments_each=10, random_state=0)
-    assert any("are not of one source" in note for note in result.notes)
+    (note,) = [note for note in result.notes if "Errors of MAP" in note]
+    assert "are not of one source" in note
+    grid = result.details["run 0"]
+    assert f"(p = {grid.exchangeability('MAP', random_state=0).p_value:.3g}; " in note
+    assert " by subject)" in note
     monkeypatch.setattr(ppg, "_UNLIKELY", 0.0)
     result = run_study("ppg", "bp-calib", subjects=24, segments_each=10, random_state=0)
     assert not any("are not of one source" in note for note in result.notes)

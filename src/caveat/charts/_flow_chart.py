@@ -49,14 +49,9 @@ def flow_chart(result: Scenarios, best: int = 2, parts: int = 10) -> Chart:
     Examples
     --------
     >>> import caveat
-    >>> y = [0, 0, 1, 1]
-    >>> sure = caveat.Categorical.from_binary([0.1, 0.2, 0.8, 0.9])
-    >>> unsure = caveat.Categorical.from_binary([0.4, 0.4, 0.6, 0.6])
-    >>> chart = flow_chart(caveat.selection.scenarios({"sure": sure, "unsure": unsure}, y))
-    >>> chart.to_frame()[["where", "technique", "value"]].head(2).round(3)
-                 where technique  value
-    0  all parts alike      sure   0.15
-    1  all parts alike    unsure   0.40
+    >>> one = caveat.Categorical.from_binary([0.1, 0.7])
+    >>> flow_chart(caveat.selection.scenarios({"one": one}, [0, 1]))
+    <Chart: Which technique for which use, 4 rows>
     """
     expect(result, Scenarios)
     nodes = _nodes(result, check_integer(best, "best"), check_integer(parts, "parts"))
@@ -74,7 +69,7 @@ def flow_chart(result: Scenarios, best: int = 2, parts: int = 10) -> Chart:
     marks += [
         Text(
             x=node.depth + 0.3, y=place, text=node.text,
-            color="gray" if node.kind == _NEXT else "ink",
+            color="" if node.kind == _NEXT else "ink",
         )
         for node, place in zip(nodes, places, strict=True)
     ]  # fmt: skip
@@ -110,19 +105,23 @@ def _nodes(result: Scenarios, best: int, parts: int) -> list[_Node]:
             nodes.append(_Node(2, _cut(row.where, f" ({row.short})"), _QUESTION, top))
             nodes += _leaves(row, row.ranking[:best], at)
         if more := rows[parts + 1 :]:
-            nodes.append(_Node(2, f"{len(more):,} more, in the table", _NEXT, top))
+            text = f"{len(more):,} more, in the table"
+            nodes.append(_Node(2, text, _NEXT, top, text))
     return nodes
 
 
 def _leaves(row: Scenario, names: Sequence[str], parent: int) -> list[_Node]:
     if not names:
-        return [_Node(3, "no technique has a value", _NEXT, parent)]
+        text = "no technique has a value"
+        return [_Node(3, text, _NEXT, parent, text)]
+    lowest = row.values[names[0]] * (1 + 1e-9)  # several techniques may share it
     return [
         _Node(
-            3, _cut(name, f": {row.values[name]:.3g}"), _NEXT if i else _LOWEST, parent,
+            3, _cut(name, f": {row.values[name]:.3g}"),
+            _LOWEST if row.values[name] <= lowest else _NEXT, parent,
             f"{name}: {row.short} {row.values[name]:.3g}, {row.skill_name} {row.skill[name]:.3g}",
         )
-        for i, name in enumerate(names)
+        for name in names
     ]  # fmt: skip
 
 

@@ -1,7 +1,6 @@
 """Tests whether new samples are exchangeable with the calibration samples."""
 
 import warnings
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,8 +15,9 @@ from .._validation import (
     check_fraction,
     check_integer,
 )
-from ..exceptions import ShapeError, UnsupportedPredictionError
+from ..exceptions import OptionError, ShapeError, UnsupportedPredictionError
 from ..predictions import Container
+from ._divisions import Codes, cluster_pair, divisions, shares_of, smallest_p_value
 
 MOST_SCORES = 10_000
 """Samples used of either side where each is one number."""
@@ -25,7 +25,6 @@ MOST_INPUTS = 1_000
 """Samples used of either side where each is several numbers: distances grow with the square."""
 
 _METHODS = {"permutation": "energy-distance permutation test", "martingale": "test martingale"}
-_BLOCK = 2**20
 _JUMP = 0.01
 _STAKES = np.array([-1.0, -0.5, 0.0, 0.5, 1.0])
 
@@ -62,6 +61,7 @@ def exchangeability_test(
     test: Any,
     *,
     method: str = "permutation",
+    cluster: Any = None,
     resamples: int = 999,
     random_state: RandomState = None,
 ) -> ExchangeabilityTest:
@@ -89,6 +89,12 @@ def exchangeability_test(
         compared, averaged over members.
     method : {"permutation", "martingale"}, default="permutation"
         ``"martingale"`` takes one number for each sample.
+    cluster : pair of arrays, optional
+        Which calibration and which test samples belong together, such as those of one person; for
+        ``"permutation"``. Without it samples are compared: samples of new people differ from those
+        of others as soon as people differ. With it people are compared: those on one side change
+        it as a whole in the random divisions, and samples of one on both sides change it within
+        that person.
     resamples : int, default=999
         Random divisions; the p-value is at least 1 / (resamples + 1).
     random_state : int, Generator or None, optional
@@ -98,7 +104,9 @@ def exchangeability_test(
     Notes
     -----
     Only what is passed is compared: inputs can stay the same while the labels that belong to them
-    change. A large p-value does not prove exchangeability.
+    change. A large p-value does not prove exchangeability. The coverage of conformal intervals on
+    the test samples at hand needs exchangeable samples; on average over new people it needs
+    exchangeable people alone.
 
     References
     ----------
@@ -123,8 +131,17 @@ def exchangeability_test(
     check_choice(method, "method", tuple(_METHODS))
     first, second = read_pair(calibration, test)
     rng = generator(random_state)
+    codes = None if cluster is None else cluster_pair(cluster, (len(first), len(second)))
+    few = ""
     if method == "permutation":
-        statistic, p_value = _permutation(first, second, check_integer(resamples, "resamples"), rng)
+        resamples = check_integer(resamples, "resamples")
+        statistic, p_value = _permutation(first, second, codes, resamples, rng)
+        few = "" if codes is None else _too_few(codes, len(first))
+    elif codes is not None:
+        raise OptionError(
+            "a martingale takes samples one after another and knows no clusters; leave cluster "
+            "out, or pass method='permutation'"
+        )
     elif first.shape[1] > 1:
         raise ShapeError(
             "a martingale bets on one number for each sample; got "
@@ -132,7 +149,7 @@ def exchangeability_test(
         )
     else:
         statistic, p_value = _martingale(first[:, 0], second[:, 0], rng)
-    return ExchangeabilityTest(statistic, p_value, method, _message(method, p_value))
+    return ExchangeabilityTest(statistic, p_value, method, _message(method, p_value) + few)
 
 
 def warn_if_shifted(
@@ -184,6 +201,18 @@ def _message(method: str, p_value: float) -> str:
     return (
         f"the test samples differ from the calibration samples by more than chance {evidence}: "
         "what was learned from calibration need not hold for them: calibrate on samples like them"
+    )
+
+
+def _too_few(codes: Codes, first: int) -> str:
+    """Return a warning where so few clusters can hardly differ by more than chance."""
+    least = smallest_p_value(np.arange(len(codes)) < first, codes)
+    if least <= 0.01:
+        return ""
+    counts = len(np.unique(codes[:first])), len(np.unique(codes[first:]))
+    return (
+        f"; {counts[0]} and {counts[1]} clusters cannot give a p-value much below {least:.2g}: "
+        "more clusters are needed to find a difference between them"
     )
 
 
@@ -240,35 +269,38 @@ def _matrix(value: Any, name: str) -> FloatArray:
 
 
 def _permutation(
-    first: FloatArray, second: FloatArray, resamples: int, rng: np.random.Generator
-) -> tuple[float, float]:
+    first: FloatArray, second: FloatArray, codes: Codes | None, resamples: int,
+    rng: np.random.Generator,
+) -> tuple[float, float]:  # fmt: skip
     """Return the statistic and its p-value among random divisions of the pooled samples."""
     most = MOST_SCORES if first.shape[1] == 1 else MOST_INPUTS
-    first, second = _subsample(first, most, rng), _subsample(second, most, rng)
-    pooled = _standardized(np.concatenate([first, second]))
-    share = np.repeat([1 / len(first), -1 / len(second)], [len(first), len(second)])
+    kept = _subsample(len(first), most, rng), len(first) + _subsample(len(second), most, rng)
+    rows = np.concatenate(kept)
+    pooled = _standardized(np.concatenate([first, second])[rows])
+    sides = rows < len(first)
+    codes = None if codes is None else codes[rows]
     if pooled.shape[1] == 1:
         order = np.argsort(pooled[:, 0])
-        share, kernel = share[order], np.diff(pooled[order, 0])
+        sides, kernel = sides[order], np.diff(pooled[order, 0])
+        codes = None if codes is None else codes[order]
         statistics = _from_gaps
     else:
         from scipy.spatial.distance import cdist
 
         kernel = cdist(pooled, pooled)
         statistics = _from_distances
-    observed = float(statistics(share[None], kernel)[0])
+    observed = float(statistics(shares_of(sides)[None], kernel)[0])
     # Divisions with mathematically equal distances differ by rounding; they count as reaching it.
     reached = observed * (1 - 1e-9) - 1e-15
     hits = 1
-    for divisions in _divisions(share, resamples, rng):
-        hits += int(np.count_nonzero(statistics(divisions, kernel) >= reached))
+    for shares in divisions(sides, codes, resamples, rng):
+        hits += int(np.count_nonzero(statistics(shares, kernel) >= reached))
     return observed, hits / (resamples + 1)
 
 
-def _subsample(samples: FloatArray, most: int, rng: np.random.Generator) -> FloatArray:
-    if len(samples) <= most:
-        return samples
-    return samples[rng.choice(len(samples), most, replace=False)]
+def _subsample(samples: int, most: int, rng: np.random.Generator) -> Codes:
+    """Return the rows of at most so many samples."""
+    return np.arange(samples) if samples <= most else rng.choice(samples, most, replace=False)
 
 
 def _standardized(samples: FloatArray) -> FloatArray:
@@ -281,14 +313,6 @@ def _standardized(samples: FloatArray) -> FloatArray:
     samples /= np.where(constant, 1.0, spread)
     samples[:, constant] = 0.0
     return samples
-
-
-def _divisions(share: FloatArray, resamples: int, rng: np.random.Generator) -> Iterator[FloatArray]:
-    """Yield random orders of the shares, as many in a block as the memory of one allows."""
-    step = max(1, _BLOCK // len(share))
-    for start in range(0, resamples, step):
-        block = np.tile(share, (min(step, resamples - start), 1))
-        yield rng.permuted(block, axis=1, out=block)
 
 
 def _from_gaps(shares: FloatArray, kernel: FloatArray) -> FloatArray:

@@ -98,8 +98,9 @@ class TechniqueGrid:
         return {scale: self.recommend(scale, **options) for scale in SCALES}
 
     def exchangeability(
-        self, base: str, *, resamples: int = 999, random_state: RandomState = None
-    ) -> ExchangeabilityTest:
+        self, base: str, *, cluster: Any = None, resamples: int = 999,
+        random_state: RandomState = None,
+    ) -> ExchangeabilityTest:  # fmt: skip
         """Return whether errors on calibration and on test samples could be of one source.
 
         Recalibration promises something about test samples only if they could. Errors of classes
@@ -109,6 +110,9 @@ class TechniqueGrid:
         ----------
         base : str
             Name of a base model of classes or Gaussians.
+        cluster : pair of arrays, optional
+            Which calibration and which test samples belong together: people are compared then, and
+            not samples; see `caveat.exchangeability_test`.
         resamples : int, default=999
             Random divisions.
         random_state : int, Generator or None, optional
@@ -118,7 +122,9 @@ class TechniqueGrid:
             raise OptionError(f"there is no base model {base!r}; there are {list(self.bases)}")
         pairs = (self.calibrations[base], self.calibration_y), (self.bases[base], self.y)
         errors = [errors_of(prediction, y) for prediction, y in pairs]
-        return exchangeability_test(*errors, resamples=resamples, random_state=random_state)
+        return exchangeability_test(
+            *errors, cluster=cluster, resamples=resamples, random_state=random_state
+        )
 
     def scenarios(self) -> Scenarios:
         """Return which technique is best for which use; see `caveat.selection.scenarios`."""

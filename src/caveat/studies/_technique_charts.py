@@ -9,7 +9,7 @@ import numpy as np
 from .. import charts
 from ..charts import Chart
 from ..evaluation import evaluate
-from ..selection import TechniqueGrid
+from ..selection import Scenarios, TechniqueGrid
 
 if TYPE_CHECKING:
     from .result import StudyResult
@@ -23,13 +23,16 @@ def technique_charts(result: "StudyResult", spec: Mapping[str, Any]) -> Iterator
 
     ``chart`` is the kind of chart and ``options`` are its options; ``techniques`` are those of the
     figure, ``dataset`` is where it belongs. With ``classes``, there is one for each true class, and
-    for numbers one for each target; ``parts`` are their names. A flow chart is of all techniques.
+    for numbers one for each target; ``parts`` are their names. A flow chart is of all techniques,
+    and its ``parts`` are words for those of the scenarios.
     """
     grid = result.details.get("run 0")
     if not isinstance(grid, TechniqueGrid) or spec.get("dataset", result.dataset) != result.dataset:
         return
     if spec["chart"] == "flow_chart":
-        yield replace(charts.chart(grid.scenarios()), title=spec["title"])
+        words = spec["parts"]
+        named = (replace(row, part=words.get(row.part, row.part)) for row in grid.scenarios())
+        yield replace(charts.flow_chart(Scenarios(tuple(named))), title=spec["title"])
         return
     for technique in spec["techniques"]:
         if technique in grid.predictions:

@@ -143,6 +143,7 @@ def measure(task: Task) -> Measured:
     repeats = 1 if task.repeats is None else task.repeats
     runs: list[dict[tuple[str, ...], float]] = []
     grids = {}
+    subjects = []
     for run in range(repeats):
         seed = int(task.rng.integers(2**31))
         rng = np.random.default_rng(seed)
@@ -158,6 +159,7 @@ def measure(task: Task) -> Measured:
             progress=task.progress, random_state=seed,
         )  # fmt: skip
         grids[f"run {run}"] = grid
+        subjects.append((signals.subject[parts.calibration], signals.subject[parts.test]))
         runs.append(dict(_values(kind, grid, data, SOURCES[name][network], network)))
     keys = list(dict.fromkeys(key for run in runs for key in run))
     values = {key: np.array([run.get(key, np.nan) for run in runs]) for key in keys}
@@ -168,9 +170,13 @@ def measure(task: Task) -> Measured:
     notes += [PAPER.notes_where["quick"]] if task.scale == "quick" else []
     for run, grid in enumerate(grids.values()):
         for base in KINDS:
-            p = grid.exchangeability(base, random_state=run).p_value
-            if p < _UNLIKELY:
-                notes.append(PAPER.notes_where["shift"].format(base=base, run=run, p=p))
+            p, by_subject = (
+                grid.exchangeability(base, cluster=cluster, random_state=run).p_value
+                for cluster in (None, subjects[run])
+            )
+            if min(p, by_subject) < _UNLIKELY:
+                words = PAPER.notes_where["shift"]
+                notes.append(words.format(base=base, run=run, p=p, by_subject=by_subject))
         notes += [f"{technique} failed: {why}" for technique, why in grid.failed.items()]
     sizes = ", ".join(f"{len(pair[0]):,} {part}" for part, pair in data.items())
     return Measured(
