@@ -967,6 +967,8 @@ ARGUMENTS = {
     "charts.drift.result": Thing(_drift),
     "charts.measure_ecdf.result": Thing(_measure_comparison),
     "charts.measure_ecdf.measure": Option(None, "gini", "none"),
+    "charts.class_ecdf.result": Thing(_measure_comparison),
+    "charts.class_ecdf.one_class": Option(None, 0, "a", 99),
     "charts.confused.result": Thing(_measure_comparison),
     "charts.near_misses.result": Thing(_measure_comparison),
     "charts.kinds.result": Thing(_explanation),
