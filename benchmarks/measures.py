@@ -1,14 +1,18 @@
 """Measures on maps: distances against scipy, all measures of a map, homophily, windows.
 
 Run with ``python benchmarks/measures.py``; ``docs/performance.md`` keeps the result. The image of
-windows has 10^7 pixels; ``--pixels 100000000`` makes it larger.
+windows has 10^7 pixels; ``--pixels 100000000`` makes it larger. ``--pairs 9`` reads and measures it
+in turns instead of all else, and prints each pair: the time to read varies more than the rest.
 """
 
 import argparse
 import itertools
 import os
+import statistics
 import sys
 import tempfile
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -101,18 +105,36 @@ def by_windows(folder: str, pixels: int, rng: np.random.Generator) -> Task:
     )  # fmt: skip
 
 
+def in_pairs(task: Task, pairs: int) -> None:
+    """Print seconds by the clock and of CPU time for reading and for measuring, pair by pair."""
+    rows = []
+    for _ in range(pairs):
+        _, reading = task.reference
+        rows.append((seconds(reading), seconds(task.ours)))
+        (read, read_cpu), (ours, ours_cpu) = rows[-1]
+        print(f"reading {read:.2f} (CPU {read_cpu:.2f}), measuring {ours:.2f} (CPU {ours_cpu:.2f}), "
+              f"ratio {ours / read:.2f}", flush=True)  # fmt: skip
+    ratios = [ours[0] / read[0] for read, ours in rows]
+    best = [min(times[side][0] for times in rows) for side in (0, 1)]
+    print(f"{task.name}: ratio {statistics.median(ratios):.2f} in the median, {min(ratios):.2f} to "
+          f"{max(ratios):.2f}, {best[1] / best[0]:.2f} by the best of each")  # fmt: skip
+
+
+def seconds(function: Callable[[], None]) -> tuple[float, float]:
+    clock, cpu = time.perf_counter(), time.process_time()
+    function()
+    return time.perf_counter() - clock, time.process_time() - cpu
+
+
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("--pixels", type=int, default=10**7)
+    parser.add_argument("--pairs", type=int, default=0)
     asked = parser.parse_args()
     rng = np.random.default_rng(0)
     with tempfile.TemporaryDirectory() as folder:
-        run(
-            "Measures",
-            [
-                distances(rng),
-                all_measures(rng),
-                homophily(rng),
-                by_windows(folder, asked.pixels, rng),
-            ],
-        )
+        if asked.pairs:
+            in_pairs(by_windows(folder, asked.pixels, rng), asked.pairs)
+            sys.exit()
+        tasks = [distances(rng), all_measures(rng), homophily(rng)]
+        run("Measures", [*tasks, by_windows(folder, asked.pixels, rng)])

@@ -32,6 +32,7 @@ OTHERS = {
     "history": (test_drift.weeks, {}),
     "repair_map": (test_repair_map.two_classes, {}),
     "measure_ecdf": (examples.measures, {}),
+    "class_ecdf": (examples.measures, {}),
     "confused": (examples.measures, {}),
     "near_misses": (examples.measures, {}),
     "kinds": (examples.explanation, {}),

@@ -132,6 +132,16 @@ def test_kinds_of_mistakes():
     assert f"{100 * last.share:.0f} % of the predictions are wrong (" in said
     assert "of the mistakes are between distant classes." in said
     assert result.tables()[1][0] == "Mistakes"
+    (_, header, body) = result.tables()[0]
+    assert header[3] == "really wrong"
+    low, high = (100 * end for end in interval)
+    assert body[0][3] == f"{100 * wrong[sure].mean():.2g} % ({low:.3g} to {high:.3g})"
+    some = np.flatnonzero(np.arange(300) % 3 == 0)
+    part = result.with_truth(named.classes[y[some]], samples=some)
+    assert part.mistakes == caveat.explain_uncertainty(p[some], H, y=y[some]).mistakes
+    assert "100 predictions with a known true class are wrong" in str(part.verdict())
+    with pytest.raises(ShapeError, match="y has 300 samples, the prediction has 100"):
+        result.with_truth(named.classes[y], samples=some)
 
 
 def test_mistakes_of_clusters_and_without_any(tmp_path):

@@ -154,3 +154,71 @@ def test_pages(tmp_path):
     policy = caveat.TriagePolicy(0.4, random_state=0)
     with pytest.raises(OptionError, match="policy decides on predictions"):
         result.report(tmp_path / "m.html", policy=policy)
+
+
+class TestClassEcdf:
+    """Figures 14 and 15: all measures of right and of wrong predictions of one class."""
+
+    def setup_method(self):
+        rng = np.random.default_rng(4)
+        self.y = rng.integers(3, size=1500)
+        # Classes 0 and 1 are taken for each other, class 2 for the distant class 0.
+        other = np.array([1, 0, 0])[self.y]
+        share = rng.uniform(0.2, 0.9, 1500)
+        p = np.full((1500, 3), 0.04)
+        p[np.arange(1500), self.y] += 0.88 * share
+        p[np.arange(1500), other] += 0.88 * (1 - share)
+        self.result = caveat.compare_measures(p, self.y, distances=H, resamples=30, random_state=0)
+
+    @pytest.mark.parametrize("one_class", [None, 0, 1, 2])
+    def test_shares_are_those_of_a_count(self, one_class):
+        result = self.result
+        right, wrong = caveat.charts.class_ecdf(result, one_class)
+        own = np.ones(1500, bool) if one_class is None else self.y == one_class
+        for chart, part in ((right, own & ~result.wrong), (wrong, own & result.wrong)):
+            assert chart.note.startswith(f"{part.sum():,} predictions. Best error detection: ")
+            assert set(chart.numbers) == {"value", *result.values} - {"confused_classes"}
+            for name in ("gini_impurity", "homophily_uncertainty", "margin"):
+                expected = [(result.values[name][part] <= t).mean() for t in chart.numbers["value"]]
+                np.testing.assert_allclose(chart.numbers[name], expected, atol=1e-12)
+        assert len({(mark.color, mark.dash) for mark in wrong.marks}) == len(wrong.marks) == 10
+
+    def test_homophily_sees_which_class_is_taken_for_a_distant_one(self):
+        """The paper's reading: alike by the Gini index, far apart by homophily."""
+        above = {}
+        for one_class in (1, 2):
+            numbers = caveat.charts.class_ecdf(self.result, one_class)[1].numbers
+            at = int(np.searchsorted(numbers["value"], 0.6))
+            above[one_class] = [
+                1 - numbers[name][at] for name in ("gini_impurity", "homophily_uncertainty")
+            ]
+        assert min(above[1][0], above[2][0]) > 0.5
+        assert above[1][1] < 0.1
+        assert above[2][1] > 0.9
+
+    def test_views_are_classes_with_wrong_predictions(self):
+        from caveat.charts import CHARTS
+
+        entry = CHARTS["class_ecdf"]
+        assert entry.views(self.result) == [{}, *({"one_class": k} for k in range(3))]
+        p = np.full((40, 20), 0.01)
+        p[np.arange(40), np.arange(40) % 20] = 0.81
+        y = np.arange(40) % 20
+        y[:16] = y[:16] % 8 + 10  # classes 10 to 17 have two wrong predictions each
+        few = caveat.compare_measures(p, y, resamples=0)
+        assert entry.views(few) == [{}, *({"one_class": k} for k in range(10, 13))]
+
+    def test_one_part_and_none(self):
+        p = caveat.Categorical([[0.9, 0.1, 0.0], [0.8, 0.2, 0.0]], classes=["a", "b", "c"])
+        (only,) = caveat.charts.class_ecdf(caveat.compare_measures(p, ["a", "a"], resamples=0), "a")
+        assert only.title == "Right predictions of class a"
+        assert only.note == "2 predictions."
+        result = caveat.compare_measures(p, ["a", "b"], resamples=0, by_class=False)
+        assert [one.title for one in caveat.charts.class_ecdf(result)] == [
+            "Right predictions",
+            "Wrong predictions",
+        ]
+        with pytest.raises(OptionError, match="no sample has the true class 'c'"):
+            caveat.charts.class_ecdf(result, "c")
+        with pytest.raises(OptionError, match="one_class must be one of 'a', 'b', 'c'; got 'z'"):
+            caveat.charts.class_ecdf(result, "z")

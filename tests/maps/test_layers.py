@@ -54,6 +54,47 @@ def test_the_truth_and_what_is_wrong():
     assert "0 % of 30 labeled pixels are wrong." in str(perfect.verdict())
 
 
+def test_the_truth_joins_the_kinds():
+    """How many pixels of each kind are wrong, counted one by one, and intervals by blocks."""
+    rng = np.random.default_rng(2)
+    p = rng.dirichlet(np.full(3, 0.6), (40, 30))
+    drawn = (rng.random((40, 30, 1)) > p.cumsum(axis=2)).sum(axis=2)
+    truth = np.array(["oak", "road", "sea", "?"])[drawn]
+    truth[:, 20:] = "?"
+    valid = rng.random((40, 30)) < 0.9
+    pixels = PredictionMap.from_array(
+        p, axes="y x class", classes=["oak", "road", "sea"], valid=valid
+    )
+    options = {"distances": DISTANCES, "truth": truth, "missing": "?"}
+    layers = map_layers(pixels, **options)
+    kinds = layers.kinds()
+    names = [kind.value for kind in caveat.confusion.Confusion]
+    expected = {name: [0, 0] for name in names}
+    for y in range(40):
+        for x in range(20):
+            if valid[y, x]:
+                count = expected[names[kinds[y, x]]]
+                count[0] += 1
+                count[1] += p[y, x].argmax() != drawn[y, x]
+    mistakes = layers.explanation.mistakes
+    assert {row.kind: [row.samples, row.wrong] for row in mistakes[:-1]} == expected
+    known = pixels.labeled(truth, missing="?")
+    assert layers.block == known.block
+    alone = caveat.explain_uncertainty(
+        known.prediction, DISTANCES, y=known.y, cluster=known.cluster
+    )
+    assert mistakes == alone.mistakes
+    wide = map_layers(pixels, **options, block=10)
+    assert wide.block.side == (10, 10)
+    assert wide.explanation.mistakes[-1].low != mistakes[-1].low
+    number = mistakes[-1].samples
+    said = str(layers.verdict())
+    assert f"of {number} predictions with a known true class are wrong (" in said
+    assert f"Intervals are from {known.block}." in said
+    assert map_layers(pixels, distances=DISTANCES).explanation.mistakes == ()
+    assert map_layers(pixels, truth=truth, missing="?").block is None
+
+
 def test_maps_of_numbers_show_mean_and_standard_deviation():
     rng = np.random.default_rng(1)
     mean, variance = rng.normal(size=(2, 30, 1)), rng.gamma(2, size=(2, 30, 1))

@@ -138,6 +138,8 @@ def test_what_a_page_shows(tmp_path):
         "Homophily uncertainty", "Shannon entropy", "Margin", "Kinds of uncertainty",
     ]  # fmt: skip
     assert "Classes that predictions hesitate between" in every
+    assert "really wrong" in every
+    assert "blocks of 1 x 1 pixels" in every
     with pytest.raises(OptionError, match="policy decides on predictions"):
         write_report(some, tmp_path / "s.html", policy=caveat.TriagePolicy(0.1))
 

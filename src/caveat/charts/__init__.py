@@ -8,6 +8,7 @@ can be read without colors.
 from inspect import get_annotations, isfunction
 
 from .._docstrings import describe_parameters, entries_of
+from ._class_ecdf import class_ecdf
 from ._confidence import confidence_curve
 from ._confusion import confused, kinds, measure_ecdf, near_misses
 from ._consistency import consistency
@@ -59,6 +60,7 @@ __all__ = [
     "Text",
     "available",
     "chart",
+    "class_ecdf",
     "class_map",
     "comparison",
     "confidence_curve",

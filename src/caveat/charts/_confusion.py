@@ -1,5 +1,7 @@
 """Charts of measures of uncertainty: right against wrong, few classes against many, near misses."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from .._validation import check_choice
@@ -10,7 +12,7 @@ from ._ecdf import grid_of, shares_up_to, step_lines
 from .chart import Chart
 from .entry import Entry, expect
 from .layout import label_lines, row_axis
-from .marks import STYLES, Axis, Line, Mark, Points, Rule, style_of
+from .marks import STYLES, Axis, Line, Mark, Points, Rule, Style, style_of
 
 _MOST_POINTS = 1500
 
@@ -65,15 +67,14 @@ def confused(result: MeasureComparison) -> Chart:
     """
     expect(result, MeasureComparison)
     frame = result.by_confusion()
-    names = [name for name in result.values if name not in (CONFUSED, ENERGY)]
+    styles = measure_styles(result)
     marks = [
         Line(
             x=frame["classes"].to_numpy(), y=frame[name].to_numpy(),
-            label=name.replace("_", " "), color=(style := style_of(number)).color,
-            dash=STYLES[(number + number // len(STYLES)) % len(STYLES)].dash, marker=style.marker,
+            label=name.replace("_", " "), color=style.color, dash=style.dash, marker=style.marker,
             main=True, says="{x:.0f} classes: {y:.3g}",
         )
-        for number, name in enumerate(names)
+        for name, style in styles.items()
     ]  # fmt: skip
     ticks = tuple((float(number), str(number)) for number in frame["classes"])
     return Chart(
@@ -83,8 +84,19 @@ def confused(result: MeasureComparison) -> Chart:
         x=Axis(label="classes above a random guess", ticks=ticks),
         y=Axis(label="mean of the measure", ends=(0.0, 1.02)),
         marks=tuple(marks),
-        numbers={name: frame[name].to_numpy() for name in ("classes", "samples", *names)},
+        numbers={name: frame[name].to_numpy() for name in ("classes", "samples", *styles)},
     )
+
+
+def measure_styles(result: MeasureComparison) -> dict[str, Style]:
+    """Return the style of the line of each measure from 0 to 1; no two are alike."""
+    names = [name for name in result.values if name not in (CONFUSED, ENERGY)]
+    return {
+        name: replace(
+            style_of(number), dash=STYLES[(number + number // len(STYLES)) % len(STYLES)].dash
+        )
+        for number, name in enumerate(names)
+    }
 
 
 def near_misses(result: MeasureComparison) -> Chart:

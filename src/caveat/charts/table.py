@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from ..evaluation import Comparison, Evaluation
 from ..exceptions import OptionError, UnsupportedPredictionError
 from . import (
+    _class_ecdf,
     _confidence,
     _confusion,
     _consistency,
@@ -64,6 +65,7 @@ CHARTS = Charts(
         _drift.HISTORY,
         _repair_map.ENTRY,
         _confusion.ECDF,
+        _class_ecdf.ENTRY,
         _confusion.CONFUSED_CLASSES,
         _confusion.NEAR_MISSES,
         _confusion.KINDS,

@@ -46,8 +46,7 @@ def mistake_rows(
     kinds: NDArray[Any],
     truth: NDArray[np.intp],
     predicted: NDArray[np.intp],
-    H: FloatArray,
-    maximum: float,
+    distant_pairs: NDArray[np.bool_],
     cluster: Any,
     confidence: float,
 ) -> tuple[MistakeRow, ...]:
@@ -56,7 +55,7 @@ def mistake_rows(
     if cluster is not None:
         groups = np.unique(as_column(cluster, "cluster", len(truth)), return_inverse=True)[1]
     wrong = truth != predicted
-    distant = wrong & _are_distant(H, maximum)[truth, predicted]
+    distant = wrong & distant_pairs[truth, predicted]
     rows = []
     for kind in (*[kind.value for kind in Confusion], ALL):
         own = np.ones(len(truth), dtype=bool) if kind == ALL else kinds == kind
@@ -75,7 +74,7 @@ def mistake_rows(
     return tuple(rows)
 
 
-def _are_distant(H: FloatArray, maximum: float) -> NDArray[np.bool_]:
+def are_distant(H: FloatArray, maximum: float) -> NDArray[np.bool_]:
     """Return which pairs are distant: homophily above Gini for a prediction of half and half."""
     if maximum <= 0:
         return np.zeros(H.shape, dtype=bool)
@@ -83,13 +82,17 @@ def _are_distant(H: FloatArray, maximum: float) -> NDArray[np.bool_]:
     return np.asarray(H**2 / 2 / maximum > gini * (1 + 1e-12), dtype=bool)
 
 
+def share_wrong(row: MistakeRow) -> str:
+    """Return the share that is wrong with its interval."""
+    return f"{percent(row.share)} ({interval_words(100 * row.low, 100 * row.high)})"
+
+
 def mistake_table(rows: tuple[MistakeRow, ...]) -> ShownTable:
     """Return the mistakes as a table of text."""
     body = [
         [
-            row.kind, f"{row.samples:,}", f"{row.wrong:,}",
-            f"{percent(row.share)} ({interval_words(100 * row.low, 100 * row.high)})",
-            f"{row.close:,}", f"{row.distant:,}",
+            row.kind, f"{row.samples:,}", f"{row.wrong:,}", share_wrong(row), f"{row.close:,}",
+            f"{row.distant:,}",
         ]
         for row in rows
     ]  # fmt: skip

@@ -1,7 +1,7 @@
 """Why a prediction is uncertain: near a random guess, between close classes, or distant ones."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -10,8 +10,10 @@ from numpy.typing import NDArray
 from .._validation import (
     FloatArray,
     LabelArray,
+    as_rows,
     check_fraction,
     check_integer,
+    encode_labels,
 )
 from ..evaluation.verdict import Verdict
 from ..exceptions import LabelError, OptionError, ShapeError
@@ -27,7 +29,7 @@ from ..results.words import Statement, counted, joined, whole
 from ..uncertainty import gini_impurity, homophily_maximum, homophily_uncertainty
 from ..uncertainty.distances import check_distances
 from ._given import as_classes
-from ._mistakes import MistakeRow, mistake_rows, mistake_table
+from ._mistakes import MistakeRow, are_distant, mistake_rows, mistake_table, share_wrong
 from ._neighbors import nearest_samples
 from ._pairs import Confusion, PairRow, pair_rows
 
@@ -69,6 +71,9 @@ class UncertaintyExplanation(RowTable[PairRow], Drawable):
     neighbor_labels : ndarray of shape (samples, neighbors), optional
     mistakes : tuple of MistakeRow
         How many predictions of each kind are wrong, if the true classes are known.
+    distant_pairs : ndarray of bool of shape (classes, classes)
+        Which classes are distant: whether a prediction that is torn between the two would be of
+        that kind.
     """
 
     row_type: ClassVar = PairRow
@@ -82,10 +87,37 @@ class UncertaintyExplanation(RowTable[PairRow], Drawable):
     confused: NDArray[np.bool_]
     classes: LabelArray
     models: int
+    distant_pairs: NDArray[np.bool_]
     neighbors: NDArray[np.intp] | None = None
     unlike: FloatArray | None = None
     neighbor_labels: NDArray[Any] | None = None
     mistakes: tuple[MistakeRow, ...] = ()
+
+    def with_truth(
+        self, y: Any, *, samples: Any = None, cluster: Any = None, confidence: float = 0.95
+    ) -> "UncertaintyExplanation":
+        """Return the same with ``mistakes``: how many predictions of each kind are wrong.
+
+        Parameters
+        ----------
+        y : array
+            The true classes.
+        samples : slice, array of int or array of bool, optional
+            Which samples ``y`` and ``cluster`` are of; by default all.
+        cluster : array, optional
+            Samples that belong together, such as the pixels of one block: intervals of the shares
+            take them for one.
+        confidence : float, default=0.95
+            The confidence level of these intervals.
+        """
+        level = check_fraction(confidence, "confidence")
+        rows = as_rows(slice(None) if samples is None else samples, len(self.kinds))
+        truth, kinds = encode_labels(y, self.classes), self.kinds[rows]
+        if len(truth) != len(kinds):
+            raise ShapeError(f"y has {len(truth)} samples, the prediction has {len(kinds)}")
+        predicted = self.between[rows, 0]
+        mistakes = mistake_rows(kinds, truth, predicted, self.distant_pairs, cluster, level)
+        return replace(self, mistakes=mistakes)
 
     def counts(self) -> dict[Confusion, int]:
         """Return how many predictions are of each kind."""
@@ -165,7 +197,9 @@ class UncertaintyExplanation(RowTable[PairRow], Drawable):
 
     def _mistaken(self) -> Statement:
         every = self.mistakes[-1]
-        text = f"{whole(every.share)} of the predictions are wrong"
+        known = every.samples < len(self.kinds)
+        some = f"{counted(every.samples, 'prediction')} with a known true class"
+        text = f"{whole(every.share)} of {some if known else 'the predictions'} are wrong"
         if every.wrong:
             shares = [f"{whole(row.share)} of {row.kind}" for row in self.mistakes[:-1]]
             text += (
@@ -177,10 +211,15 @@ class UncertaintyExplanation(RowTable[PairRow], Drawable):
     def tables(self) -> list[ShownTable]:
         """Return what is shown: the kinds, and the pairs of classes."""
         total = len(self.geometric)
+        wrong = {row.kind: share_wrong(row) for row in self.mistakes}
         kinds = [
-            [str(kind.value), f"{count:,}", f"{count / total:.1%}", _SAYS[kind]]
+            [
+                str(kind.value), f"{count:,}", f"{count / total:.1%}",
+                *([wrong.get(kind.value, "")] if wrong else []), _SAYS[kind],
+            ]
             for kind, count in self.counts().items()
-        ]
+        ]  # fmt: skip
+        about = ("kind", "samples", "share", *(["really wrong"] if wrong else []), "what it says")
         pairs = [
             [
                 row.first, row.second, number(row.distance), f"{row.samples:,}",
@@ -192,7 +231,7 @@ class UncertaintyExplanation(RowTable[PairRow], Drawable):
             "first", "second", "distance", "samples", "candidates", "geometric", "homophily",
         )  # fmt: skip
         tables: list[ShownTable] = [
-            ("Kinds of uncertainty", ("kind", "samples", "share", "what it says"), kinds),
+            ("Kinds of uncertainty", about, kinds),
             ("Classes that predictions hesitate between", header, pairs),
         ]
         if self.mistakes:
@@ -306,15 +345,11 @@ def explain_uncertainty(
         raise OptionError("X_train and y_train are for the neighbors of X; pass X= too")
     kinds = kinds.astype(str)
     rows = pair_rows(between, unsure, kinds, geometric, homophily, H, classes)
-    mistakes: tuple[MistakeRow, ...] = ()
-    if y is not None:
-        level = check_fraction(confidence, "confidence")
-        truth = models[0].align(y)
-        mistakes = mistake_rows(kinds, truth, between[:, 0], H, best.value, cluster, level)
-    return UncertaintyExplanation(
+    result = UncertaintyExplanation(
         tuple(rows), geometric, homophily, separation, kinds, between, confused, classes,
-        len(models), mistakes=mistakes, **near,
+        len(models), are_distant(H, best.value), **near,
     )  # fmt: skip
+    return result if y is None else result.with_truth(y, cluster=cluster, confidence=confidence)
 
 
 def _models(prediction: Any) -> list[Any]:

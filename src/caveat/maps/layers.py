@@ -15,7 +15,8 @@ from ..predictions import Categorical, Gaussian
 from ..results.tables import Drawable
 from ..results.words import Statement, counted, whole
 from ..uncertainty import MEASURES
-from .evaluating import with_label
+from .blocks import BlockSize
+from .evaluating import labeled_pixels, with_label
 
 if TYPE_CHECKING:
     from .prediction_map import PredictionMap
@@ -42,7 +43,10 @@ class MapLayers(Drawable):
     channels : tuple of int
         Which of its channels are red, green and blue.
     explanation : UncertaintyExplanation, optional
-        The kinds of uncertainty, where distances between the classes are known.
+        The kinds of uncertainty, where distances between the classes are known; with the truth
+        also how many of each kind are wrong.
+    block : BlockSize, optional
+        The blocks of neighbors that intervals of these shares rest on.
     """
 
     pixels: "PredictionMap"
@@ -51,6 +55,7 @@ class MapLayers(Drawable):
     image: FloatArray | None = None
     channels: tuple[int, int, int] = (0, 1, 2)
     explanation: UncertaintyExplanation | None = None
+    block: BlockSize | None = None
 
     def kinds(self) -> NDArray[np.intp] | None:
         """Return the position of the kind of uncertainty of each pixel; -1 without prediction."""
@@ -97,6 +102,8 @@ class MapLayers(Drawable):
             said += (
                 f"; the mean {name.replace('_', ' ')} is {other:.2g} there, elsewhere {right:.2g}"
             )
+        if self.block is not None:
+            said += f". Intervals are from {self.block}"
         return Statement("info", said + ".")
 
 
@@ -107,6 +114,7 @@ def map_layers(
     distances: Any = None,
     truth: Any = None,
     missing: Any = None,
+    block: Any = None,
     image: Any = None,
     channels: Any = (0, 1, 2),
 ) -> MapLayers:
@@ -122,8 +130,12 @@ def map_layers(
         Distances between the classes: adds the homophily-based uncertainty and the kinds of
         uncertainty (see `caveat.explain_uncertainty`).
     truth : array of labels of the shape of the image, optional
+        With distances it adds how many pixels of each kind are wrong, with intervals.
     missing : label, optional
         What ``truth`` is where a pixel has no label; NaN and None always are.
+    block : int or sequence of int, optional
+        The side of the blocks of neighbors that these intervals take for one, in pixels; by default
+        twenty correlation lengths of the errors.
     image : array of shape (height, width, channels), optional
         The image itself, shown in false colors.
     channels : three int, default=(0, 1, 2)
@@ -149,7 +161,7 @@ def map_layers(
         raise UnsupportedPredictionError(
             "a page of maps has two axes; take one layer of a volume, as in volume[3]"
         )
-    prediction, explanation, codes = pixels.prediction, None, None
+    prediction, explanation, codes, size = pixels.prediction, None, None, None
     if isinstance(prediction, Gaussian):
         if any(one is not None for one in (measures, distances, truth)):
             raise OptionError("measures, distances and truth are for maps of classes")
@@ -169,6 +181,11 @@ def map_layers(
         }
         if truth is not None:
             codes = true_codes(pixels, truth, missing)
+        if truth is not None and explanation is not None:
+            known = labeled_pixels(pixels, truth, block, missing)
+            rows = pixels.layer(np.arange(len(prediction)), -1).ravel()[known.positions]
+            explanation = explanation.with_truth(known.y, samples=rows, cluster=known.cluster)
+            size = known.block
     else:
         raise UnsupportedPredictionError(
             "a page of maps needs class probabilities or a Gaussian; the map is of a "
@@ -182,7 +199,7 @@ def map_layers(
                 f"image must have the size of the map, {pixels.shape}, and channels; got "
                 f"{picture.shape}"
             )
-    return MapLayers(pixels, numbers, codes, picture, shown, explanation)
+    return MapLayers(pixels, numbers, codes, picture, shown, explanation, size)
 
 
 def true_codes(pixels: "PredictionMap", truth: Any, missing: Any = None) -> NDArray[np.intp]:

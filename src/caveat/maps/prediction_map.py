@@ -375,8 +375,8 @@ class PredictionMap(Drawable):
             What stands below it: the file, the model, ...
         **layers
             What to show beside the classes, as `caveat.maps.map_layers` takes it: ``measures=``,
-            ``distances=`` between the classes, ``truth=`` with ``missing=``, and the ``image=``
-            itself with its ``channels=``.
+            ``distances=`` between the classes, ``truth=`` with ``missing=`` and ``block=``, and the
+            ``image=`` itself with its ``channels=``.
 
         Returns
         -------

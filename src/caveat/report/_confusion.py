@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from ..charts import CHARTS
+from ..charts import CHARTS, Chart
 from ..confusion import MeasureComparison, UncertaintyExplanation
 from ..results.tables import ShownTable
 from ..results.words import counted
@@ -53,15 +53,21 @@ def _page(kind: str, heading: str, about: str, result: Any, tables: list[ShownTa
     verdict = result.verdict()
     said = [Said(one.level, one.text) for one in verdict.statements]
     figures: list[Any] = [
-        Figure(names("chart"), entry.function(result, **options))
+        Figure(names("chart"), one)
         for entry in CHARTS.of(result)
         if entry.applies(result)
         for options in entry.views(result)
+        for one in _each(entry.function(result, **options))
     ]
     verdicts: list[Any] = [Sentences("Verdict", said)]
     blocks = {"verdict": verdicts, "numbers": shown_tables(tables), "charts": figures}
     words = "verdict | Verdict | open\nnumbers | Numbers\ncharts | Charts"
     return Page(kind, heading, about, page_sections(words, blocks))
+
+
+def _each(made: Any) -> tuple[Chart, ...]:
+    """Return the charts that a function of the table made, one or several."""
+    return (made,) if isinstance(made, Chart) else tuple(made)
 
 
 def shown_tables(tables: list[ShownTable]) -> list[Any]:
