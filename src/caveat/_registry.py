@@ -82,3 +82,12 @@ class Registry(Mapping[str, Entry]):
     def __repr__(self) -> str:
         plural = f"{self.kind[:-1]}ies" if self.kind.endswith("y") else f"{self.kind}s"
         return f"<{len(self)} {plural}: {', '.join(self)}>"
+
+
+class OpenRegistry(Registry[Entry]):
+    """A table that users add entries to, by ``register`` of the subclass."""
+
+    def unregister(self, name: str) -> None:
+        """Take an entry out of the table again."""
+        gone = self[name]
+        self._replace([entry for entry in self.values() if entry is not gone])

@@ -138,9 +138,10 @@ class TestPlot:
             (
                 lambda: [1, 2],
                 "ecdf",
-                "a chart is made of what evaluate, compare, audit, TriagePolicy.decide, "
-                "disentanglement_error, class_detection, shift_curves, domain_shift, drift, "
-                "drift_history, repair, compare_measures, explain_uncertainty or embed_samples returned, or of a PredictionMap; got a list",
+                "a chart is made of one of Evaluation, Comparison, FairnessAudit, Disentanglement, "
+                "ClassDetection, ShiftCurves, DomainShift, Triage, Drift, DriftHistory, Repair, "
+                "MeasureComparison, UncertaintyExplanation, SampleEmbedding, PredictionMap, "
+                "StreamRecord; got a list",
             ),
         ],
     )

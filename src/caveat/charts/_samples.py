@@ -54,14 +54,9 @@ class Samples:
 
     def take(self, rows: Codes) -> "Samples":
         """Return some of the samples."""
-        return replace(
-            self,
-            truth=self.truth[rows],
-            error=self.error[rows],
-            uncertainty=self.uncertainty[rows],
-            weight=None if self.weight is None else self.weight[rows],
-            labels=None if self.labels is None else self.labels[rows],
-        )
+        names = ("truth", "error", "uncertainty", "weight", "labels")
+        columns = {name: getattr(self, name) for name in names}
+        return replace(self, **{k: v if v is None else v[rows] for k, v in columns.items()})
 
     @cached_property
     def cluster(self) -> Codes | None:

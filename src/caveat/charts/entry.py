@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from .._registry import Registry
+from .._registry import OpenRegistry
 from .._validation import check_choice
 from ..evaluation import Evaluation
 from ..exceptions import OptionError, UnsupportedPredictionError
@@ -99,7 +99,7 @@ class Entry:
         return result
 
 
-class Charts(Registry[Entry]):
+class Charts(OpenRegistry[Entry]):
     """The table of all kinds of charts."""
 
     def register(self, entry: Entry) -> None:
@@ -112,16 +112,6 @@ class Charts(Registry[Entry]):
         if not isinstance(entry, Entry):
             raise OptionError(f"entry must be a caveat.charts.Entry; got a {type(entry).__name__}")
         self._replace([*self.values(), entry])
-
-    def unregister(self, name: str) -> None:
-        """Remove a kind of chart.
-
-        Parameters
-        ----------
-        name : str
-        """
-        entry = self[name]
-        self._replace([other for other in self.values() if other is not entry])
 
     def of(self, result: Any) -> list[Entry]:
         """Return the kinds of charts of results of this type.

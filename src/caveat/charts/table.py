@@ -206,13 +206,8 @@ def _entry(result: Any, kind: str | None, target: Any) -> Entry:
     """Return the kind of chart that was asked for, if the result has it."""
     entries = CHARTS.of(result)
     if not entries:
-        raise OptionError(
-            "a chart is made of what evaluate, compare, audit, TriagePolicy.decide, "
-            "disentanglement_error, class_detection, shift_curves, domain_shift, drift, "
-            "drift_history, repair, compare_measures, explain_uncertainty or embed_samples "
-            "returned, or of a PredictionMap; got a "
-            f"{type(result).__name__}"
-        )
+        known = ", ".join(dict.fromkeys(kind.of.__name__ for kind in CHARTS.values()))
+        raise OptionError(f"a chart is made of one of {known}; got a {type(result).__name__}")
     names = available(result, target)
     entry = CHARTS[kind] if kind is not None else CHARTS[names[0]] if names else entries[0]
     if entry.name not in names:

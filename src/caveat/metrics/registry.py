@@ -5,14 +5,14 @@ from math import inf
 from typing import Any
 
 from .._docstrings import describe_parameters
-from .._registry import Registry
+from .._registry import OpenRegistry
 from ..exceptions import OptionError, UnknownNameError
 from . import classification, ranking, regression
 from ._parameters import CLASSIFICATION, RANKING, REGRESSION
 from .entry import Metric, Place, Role
 
 
-class MetricRegistry(Registry[Metric]):
+class MetricRegistry(OpenRegistry[Metric]):
     """Metrics by full name or alias; an alias that two tasks share asks for the task.
 
     Parameters
@@ -80,11 +80,6 @@ class MetricRegistry(Registry[Metric]):
         if not any(part.name == "sample_weight" or part.kind is part.VAR_KEYWORD for part in takes):
             raise OptionError(f"the function of {metric.name} must take sample_weight=")
         self._replace([*self.values(), metric])
-
-    def unregister(self, name: str) -> None:
-        """Take a metric out of the table again."""
-        gone = self[name]
-        self._replace([metric for metric in self.values() if metric is not gone])
 
     def shown(self, place: Place) -> tuple[str, ...]:
         """Return the names of the metrics that a short table has, in their order.
