@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 import torch
 from rdkit import Chem, RDLogger
+from scipy.stats import t as student_t
 
 from caveat.datasets import load_molecules
 from caveat.molecules import MoleculeGraphs, MoleculeRegressor, featurize, unseen_atoms
@@ -182,7 +183,10 @@ def main():
     every = pd.concat(frames).groupby(["attribution", "part"], sort=False).mean(numeric_only=True)
     area_of = every["area"].unstack("attribution")
     every = every.groupby("attribution", sort=False).mean()
-    every["above the baseline"] = (area_of.gt(area_of[BASELINE], axis=0)).sum()
+    less = area_of.sub(area_of[BASELINE], axis=0)
+    half = student_t.ppf(0.975, len(less) - 1) * less.sem()
+    every["less the baseline"], every["low"] = less.mean(), less.mean() - half
+    every["high"], every["parts above"] = less.mean() + half, (less > 0).sum()
     print(f"\nmean of {len(frames)} parts\n{every.round(3).to_string()}")
 
 
