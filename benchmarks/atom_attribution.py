@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 import torch
 from rdkit import Chem, RDLogger
+from scipy.stats import t as student_t
 
 from caveat.datasets import load_molecules
 from caveat.molecules import MoleculeGraphs, MoleculeRegressor, featurize, unseen_atoms
@@ -141,17 +142,49 @@ def top(score, inside):
     return inside[score >= score.max() - 1e-12].mean()
 
 
-def measure(part, smiles, molecules, y, graphs):
-    """Return a row for each molecule with the part and each attribution."""
+def left_out(part, molecules):
+    """Return atoms of the part in each molecule, the molecules without it, and those to explain."""
     query = Chem.MolFromSmarts(PARTS[part])
     atoms = [{a for match in m.GetSubstructMatches(query) for a in match} for m in molecules]
+    some = [0 < len(own) < m.GetNumAtoms() for own, m in zip(atoms, molecules, strict=True)]
+    return atoms, np.flatnonzero([not own for own in atoms]), np.flatnonzero(some)
+
+
+def unseen(smiles, train, test, radius):
+    """Return for each atom of the test whether its neighborhood is unseen."""
+    known, new = [smiles[i] for i in train], [smiles[i] for i in test]
+    return np.concatenate(unseen_atoms(known, new, radius=radius))
+
+
+def marks(smiles, molecules, parts):
+    """Print which atoms each radius marks, with a part left out and with a tenth left out."""
+    rows = []
+    for part in parts:
+        atoms, train, test = left_out(part, molecules)
+        sizes = [molecules[i].GetNumAtoms() for i in test]
+        inside = np.concatenate(
+            [np.isin(np.arange(n), list(atoms[i])) for i, n in zip(test, sizes, strict=True)]
+        )
+        for radius in range(3):
+            marked = unseen(smiles, train, test, radius)
+            rows.append((radius, marked[inside].mean(), marked[~inside].mean()))
+    table = pd.DataFrame(rows, columns=["radius", "atoms of the part", "other atoms"])
+    table = table.groupby("radius").mean()
+    order = np.random.default_rng(0).permutation(len(smiles))
+    tenth = round(0.1 * len(smiles))
+    table["left out at random"] = [
+        unseen(smiles, order[tenth:], order[:tenth], radius).mean() for radius in range(3)
+    ]
+    print(f"share of marked atoms, {len(parts)} parts\n{table.round(3).to_string()}")
+
+
+def measure(part, smiles, molecules, y, graphs):
+    """Return a row for each molecule with the part and each attribution."""
+    atoms, train, test = left_out(part, molecules)
     sizes = [m.GetNumAtoms() for m in molecules]
-    train = np.flatnonzero([not some for some in atoms])
-    test = np.flatnonzero([0 < len(some) < size for some, size in zip(atoms, sizes, strict=True)])
     model = MoleculeRegressor(**SETTINGS).fit(graphs[train], y[train])
     scores = attributions(model, graphs[test], graphs[train].atoms.mean(axis=0))
-    known, new = [smiles[i] for i in train], [smiles[i] for i in test]
-    by_radius = [np.concatenate(unseen_atoms(known, new, radius=r)) for r in range(3)]
+    by_radius = [unseen(smiles, train, test, radius) for radius in range(3)]
     scores[BASELINE] = np.sum(by_radius, axis=0).astype(float)
     owner = np.repeat(np.arange(len(test)), [sizes[i] for i in test])
     rows = []
@@ -168,10 +201,14 @@ def measure(part, smiles, molecules, y, graphs):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--parts", nargs="+", choices=list(PARTS), default=list(PARTS))
+    parser.add_argument("--marks", action="store_true", help="shares of marked atoms alone")
     given = parser.parse_args()
     RDLogger.DisableLog("rdApp.*")
     table = load_molecules("esol")
     molecules = [Chem.MolFromSmiles(text) for text in table.smiles]
+    if given.marks:
+        marks(table.smiles, molecules, given.parts)
+        return
     graphs = featurize(table.smiles)
     frames = []
     for part in given.parts:
@@ -182,7 +219,10 @@ def main():
     every = pd.concat(frames).groupby(["attribution", "part"], sort=False).mean(numeric_only=True)
     area_of = every["area"].unstack("attribution")
     every = every.groupby("attribution", sort=False).mean()
-    every["above the baseline"] = (area_of.gt(area_of[BASELINE], axis=0)).sum()
+    less = area_of.sub(area_of[BASELINE], axis=0)
+    half = student_t.ppf(0.975, len(less) - 1) * less.sem()
+    every["less the baseline"], every["low"] = less.mean(), less.mean() - half
+    every["high"], every["parts above"] = less.mean() + half, (less > 0).sum()
     print(f"\nmean of {len(frames)} parts\n{every.round(3).to_string()}")
 
 

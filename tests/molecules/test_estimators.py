@@ -69,6 +69,13 @@ def test_members_together_are_those_alone(graphs, y):
     )  # fmt: skip
 
 
+def test_members_may_be_distributed_over_devices(graphs, y):
+    one = MoleculeRegressor(**QUICK | {"members": 3}).fit(graphs, y)
+    several = MoleculeRegressor(**QUICK | {"members": 3, "device": ["cpu", "cpu"]}).fit(graphs, y)
+    given, other = (m.predict_distribution(graphs).mean for m in (one, several))
+    np.testing.assert_allclose(other, given, rtol=1e-3, atol=1e-4 * y.std())
+
+
 def test_classes(graphs):
     labels = np.array(["ring" if "1" in text else "chain" for text in SMILES])
     model = MoleculeClassifier(

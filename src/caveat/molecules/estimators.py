@@ -1,7 +1,7 @@
 """Networks over molecules that say how sure they are."""
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -109,8 +109,9 @@ class MoleculeNetwork(Savable, BaseEstimator):
         A folder in which graphs are kept, so that the same molecules are read once.
     n_jobs : int or None
         Processes that read molecules.
-    device : str
-        Where the network runs; "auto" is a GPU if there is one.
+    device : str or list of str
+        Where the network runs; "auto" is a GPU if there is one. Members are distributed over the
+        devices of a list; predictions come from the first.
     random_state : int, Generator, RandomState or None
         Decides initial weights, order of molecules and noise.
     verbose : bool
@@ -147,7 +148,7 @@ class MoleculeNetwork(Savable, BaseEstimator):
     column: str | None = None
     cache: Any = None
     n_jobs: int | None = None
-    device: str = "auto"
+    device: str | Sequence[str] = "auto"
     random_state: Any = None
     verbose: bool = False
 
@@ -317,7 +318,8 @@ class MoleculeNetwork(Savable, BaseEstimator):
         check_is_fitted(self)
         packed = PackedGraphs(self._graphs(X))
         if METHODS[self.method].stochastic is None:
-            values = torch.from_numpy(self._trained().outputs(packed, device=self.device))
+            place = str(as_device(self.device))
+            values = torch.from_numpy(self._trained().outputs(packed, device=place))
         else:
             values = self._passed(packed)
         return self._finish(values)
