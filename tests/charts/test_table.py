@@ -141,7 +141,7 @@ class TestPlot:
                 "a chart is made of one of Evaluation, Comparison, FairnessAudit, Disentanglement, "
                 "ClassDetection, ShiftCurves, DomainShift, Triage, Drift, DriftHistory, Repair, "
                 "MeasureComparison, UncertaintyExplanation, SampleEmbedding, PredictionMap, "
-                "StreamRecord; got a list",
+                "StreamRecord, Scenarios; got a list",
             ),
         ],
     )
