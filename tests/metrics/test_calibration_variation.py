@@ -19,6 +19,7 @@ from caveat.metrics import (
     variation_calibration_error,
     variation_reliability_curve,
 )
+from caveat.metrics.classification.variation import places
 from caveat.uncertainty import gini_impurity, shannon_entropy
 
 
@@ -259,3 +260,13 @@ def test_a_state_has_the_value_of_each_variation(variation):
     state = METRICS["variation_calibration_error"].state(y, p, variation=variation)
     wanted = variation_calibration_error(y, p, variation=variation)
     assert METRICS["variation_calibration_error"].value(state) == pytest.approx(wanted)
+
+
+def test_ranks_among_more_classes_than_a_byte_counts() -> None:
+    rng = np.random.default_rng(0)
+    p = rng.multinomial(400, np.full(300, 1 / 300), 50) / 400
+    codes = rng.integers(0, 300, 50)
+    better, equal = places(p, codes)
+    true = [row[k] for row, k in zip(p, codes, strict=True)]
+    assert better.tolist() == [sum(row > t) for row, t in zip(p, true, strict=True)]
+    assert equal.tolist() == [sum(row == t) for row, t in zip(p, true, strict=True)]

@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 
 import caveat
-from caveat.metrics.states import cell_of
+from caveat.metrics.states import COARSE, FINE, cell_of, cell_values
 from caveat.monitoring.cells import (
     Kept,
-    cell_values,
     design_of,
     kept_in,
     numbers_in,
@@ -21,12 +20,13 @@ from .samples import binary, gaussian
 ALL = ("", "")
 
 
-def test_the_middle_of_a_cell_is_in_it():
+@pytest.mark.parametrize("bits", [FINE, COARSE])
+def test_the_middle_of_a_cell_is_in_it(bits):
     x = np.concatenate([[0.0], np.geomspace(1e-9, 1e9, 400), -np.geomspace(1e-9, 1e9, 400)])
-    cells, _ = cell_of(x)
-    middle = cell_values(cells.astype(np.int64))
-    assert np.array_equal(cell_of(middle)[0], cells)
-    assert middle == pytest.approx(x, rel=2.0**-7)
+    cells, _ = cell_of(x, bits)
+    middle = cell_values(cells, bits)
+    assert np.array_equal(cell_of(middle, bits)[0], cells)
+    assert middle == pytest.approx(x, rel=2.0**-bits)
 
 
 @pytest.mark.parametrize("value", [0.0, 1 / 64, 0.0625, 0.07, 0.1, 0.3, 0.5, 0.7, 0.999, 1.0])

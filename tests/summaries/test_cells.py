@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from caveat.exceptions import InvalidValueError, LabelError
-from caveat.summaries.cells import CELLS, count_cells, representatives
+from caveat.summaries.cells import CELLS, cells_of, count_cells, representatives
 
 ENDS = st.floats(0, 1) | st.sampled_from(
     [0.0, 1.0, 0.5, 0.50001, np.nextafter(0.5, 1), 0.2, 0.35, 1 / 64, 63 / 64, 5e-324, 1 - 2**-53]
@@ -79,3 +79,26 @@ def test_what_is_no_label_is_named_by_its_sample(bad):
 
 def test_no_samples_give_an_empty_table():
     assert count_cells(np.empty(0), np.empty(0, dtype=int)).sum() == 0
+
+
+@pytest.mark.parametrize("kind", [np.float64, np.float32])
+def test_cells_near_zero_do_not_depend_on_how_many_there_are(kind):
+    """Where few are near 0 they are picked, and where many are the whole block is placed."""
+    rng = np.random.default_rng(0)
+    low = 10.0 ** -rng.uniform(1.7, 20, 500)
+    edges = [0.0, -0.0, 5e-324, 2.0**-54, 2.0**-53, np.nextafter(2.0**-6, 0), 2.0**-6]
+    low = np.concatenate([low, edges]).astype(kind)
+    others = rng.uniform(0.1, 0.9, 60 * len(low)).astype(kind)
+    few = cells_of(np.concatenate([others, low]))[len(others) :]
+    high = np.array([0.99, 1.0, 0.5], dtype=kind)
+    many = cells_of(np.concatenate([low, high]))
+    np.testing.assert_array_equal(many[: len(low)], few)
+    np.testing.assert_array_equal(many[len(low) :], cells_of(np.concatenate([others, high]))[-3:])
+
+
+@pytest.mark.parametrize("bad", [np.nan, -1e-9, 1.5, np.inf])
+def test_no_probability_among_many_near_zero(bad):
+    p = np.full(100, 1e-6)
+    p[17] = bad
+    with pytest.raises(InvalidValueError, match="sample 22 is"):
+        cells_of(p, start=5)

@@ -40,6 +40,16 @@ def test_partitions_without_rows_and_labels_that_come_late():
             caveat.summarize(frame[frame.p > 3])
 
 
+def test_numbers_have_no_labels():
+    rng = np.random.default_rng(0)
+    mean = rng.normal(size=300)
+    table = pd.DataFrame({"mean": mean, "std": 0.5, "y": mean + rng.normal(0, 0.5, 300)})
+    with dask.config.set(scheduler="synchronous"):
+        whole = caveat.summarize(dd.from_pandas(table, npartitions=3))
+    (row,) = whole.evaluate(metrics=["rmse"], resamples=0).rows
+    assert row.value == pytest.approx(np.sqrt(np.mean((table["mean"] - table["y"]) ** 2)))
+
+
 def test_errors_name_the_partition():
     bad = FRAME.copy()
     bad.loc[20_100, "p"] = np.nan

@@ -1,11 +1,15 @@
 """Cells stand for the samples of several classes: against the sums of the samples themselves."""
 
+import pickle
+
 import numpy as np
 import pytest
 
 import caveat
-from caveat.metrics import METRICS
-from caveat.summaries import summarize_batch
+from caveat.evaluation.questions import questions
+from caveat.metrics import METRICS, batch
+from caveat.summaries import parts, summarize_batch, tallies
+from caveat.summaries.condensed import tallied
 from caveat.summaries.summary import ALL
 
 from .test_summary import close, dense
@@ -168,3 +172,62 @@ def test_numbers_that_are_not_finite_have_no_distribution():
     part = summarize_batch(prediction, lower + 0.5).parts[ALL]
     assert not [name for name, _ in part.distributions if name == "width"]
     assert part.samples == 30
+
+
+def test_counts_are_added_up_before_and_after_sums_are_made(tmp_path):
+    p, y = samples(usual, 3000)
+    one, two = (
+        summarize_batch(caveat.Categorical(p[rows]), y[rows], start=rows.start)
+        for rows in (slice(0, 1000), slice(1000, 3000))
+    )
+    whole = summarize_batch(caveat.Categorical(p), y)
+    states = (one + two).parts[ALL].states
+    assert len(states) == len(list(states)) == len(whole.parts[ALL].states)
+    assert ("brier_loss", "", *ANY) in states
+    assert ("crps_gaussian_loss", "", *ANY) not in states
+    close(one + two, whole)
+    close(pickle.loads(pickle.dumps(one)) + two, whole)
+    one.save(tmp_path / "one.caveat")
+    close(caveat.load(tmp_path / "one.caveat") + two, whole)
+    close(two + caveat.load(tmp_path / "one.caveat"), whole)
+
+
+def test_blocks_of_rows_change_nothing(monkeypatch):
+    p, y = samples(usual)
+    whole = summarize_batch(caveat.Categorical(p), y)
+    monkeypatch.setattr(tallies, "_BLOCK", 999)
+    monkeypatch.setattr(batch, "_ROWS", 999)
+    monkeypatch.setattr(parts, "_ROWS", 999)
+    close(summarize_batch(caveat.Categorical(p), y), whole)
+
+
+def test_counts_of_groups_add_up_to_those_of_all():
+    p, y = samples(usual, 2000)
+    asked, _ = questions(caveat.Categorical(p), y, None)
+    asked = [q for q in asked if q.metric.by_class or q.metric.task == "ranking"]
+    unit, group = (np.arange(2000) % n for n in (64, 3))
+    unit = unit.astype(np.int32)
+    each = tallied(asked, unit, True, group.astype(np.int32), 3)
+    (whole,) = tallied(asked, unit, True, np.zeros(2000, dtype=np.int32), 1)
+    assert [one.samples for one in np.array(each)[:, 0]] == [667, 667, 666]
+    for kinds in zip(whole, *each, strict=True):
+        total, *some = kinds
+        for array, *added in zip(total.tally.arrays, *(s.tally.arrays for s in some), strict=True):
+            np.testing.assert_allclose(sum(added), array, rtol=1e-12)
+
+
+def test_counts_beyond_32_bits():
+    most = np.array([2**31 - 1, 5], dtype=np.int32)
+    one = tallies.UncertaintyTally((most,))
+    (array,) = (one + one).arrays
+    assert array.tolist() == [2**32 - 2, 10]
+    few = tallies.UncertaintyTally((np.array([3, 1], dtype=np.int32),))
+    assert (few + few).nbytes == few.nbytes == 8
+
+
+def test_the_size_in_memory_is_that_of_counts_and_of_sums_that_were_made():
+    p, y = samples(usual, 3000)
+    summary = summarize_batch(caveat.Categorical(p), y)
+    before = summary.nbytes
+    made = sum(state.nbytes for state in summary.parts[ALL].states.values())
+    assert before < summary.nbytes < before + made

@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from .._blocks import highest
+from .._blocks import row_blocks
 from .._validation import FloatArray, check_choice
 from ..exceptions import OptionError, UnsupportedPredictionError
 from ..metrics import METRICS, Metric
 from ..metrics.entry import take_input
+from ..metrics.shared_rows import share_rows, shared_top
 from ..predictions import (
     Categorical,
     Decomposition,
@@ -299,12 +300,15 @@ def _option(metric: Metric, name: str, value: float) -> dict[str, float]:
 
 def _categorical(prediction: Categorical, y: Any, note: str = "") -> list[Block]:
     codes = prediction.align(y)
-    wrong = highest(prediction.mean)[0] != codes
+    wrong = shared_top(prediction.mean)[0] != codes
     split = decompose(prediction)
+    exact = _exact(prediction.mean)
+    if exact is prediction.mean:
+        share_rows(exact, split.total)
     return [
         Block(
             truth=codes,
-            arrays={"probabilities": _exact(prediction.mean)},
+            arrays={"probabilities": exact},
             notes={"probabilities": note} if note else {},
             error=wrong.astype(np.float64),
             uncertainty=split.total,
@@ -317,8 +321,10 @@ def _categorical(prediction: Categorical, y: Any, note: str = "") -> list[Block]
 
 def _exact(probabilities: FloatArray) -> FloatArray:
     """Return rows that sum to 1 in double precision, which those of a network need not."""
-    total = probabilities @ np.ones(probabilities.shape[1])
-    if np.abs(total - 1).max() < 1e-9:
+    total, ones = np.empty(len(probabilities)), np.ones(probabilities.shape[1])
+    for rows in row_blocks(*probabilities.shape):
+        np.matmul(probabilities[rows], ones, out=total[rows])
+    if total.min() > 1 - 1e-9 and total.max() < 1 + 1e-9:
         return probabilities
     return np.asarray(probabilities / total[:, None])
 

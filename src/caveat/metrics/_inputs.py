@@ -59,6 +59,8 @@ class Labeled:
 
     def checked(self) -> "Labeled":
         """Return the same, with rows that are checked."""
+        if self.tolerance is None:
+            return self
         for _ in self.blocks():
             pass  # reading the blocks checks them
         return replace(self, tolerance=None)
@@ -114,6 +116,12 @@ def labeled(
     # Metrics that share their work check the rows once.
     shared(("checked", tolerance), (array,), data.checked)
     return replace(data, tolerance=None)
+
+
+def share_checked(probabilities: FloatArray) -> None:
+    """Let metrics that share their work know that rows were checked before."""
+    array, _, tolerance = as_floats(probabilities, "probabilities")
+    shared(("checked", tolerance), (array,), lambda: None)
 
 
 def second_class(data: Labeled) -> FloatArray:

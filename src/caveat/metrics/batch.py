@@ -21,6 +21,9 @@ CELLS = 200
 
 _SAMPLE = 100_000
 
+_ROWS = 2**17
+"""Rows whose sums are taken at once, in the cache."""
+
 Result = TypeVar("Result")
 
 
@@ -195,16 +198,18 @@ class Batch:
         parts = [_weighted(value, weight, len(unit)) for value in values]
         if index is not None and len(index) * 8 < self.units * number:
             return self._sparse(unit, index, number, parts)
-        sums, width = np.empty((self.units, len(parts), number)), self.units * number
-        place: NDArray[Any] = unit
-        if index is not None:
-            kind = np.promote_types(np.int32, np.min_scalar_type(width))
-            place = np.multiply(unit, number, dtype=kind)
-            np.add(place, index, out=place, casting="unsafe")
-        for i, part in enumerate(parts):
-            own = count_by(place, width) if part is None else sum_by(place, part, width)
-            sums[:, i] = own.reshape(-1, number)
-        return sums.reshape(len(sums), -1)
+        width = self.units * number
+        sums = np.zeros((len(parts), width))
+        kind = np.promote_types(np.int32, np.min_scalar_type(width))
+        for some in row_blocks(len(unit), 1, max(_ROWS, width)):
+            place: NDArray[Any] = unit[some]
+            if index is not None:
+                place = np.multiply(place, number, dtype=kind)
+                np.add(place, index[some], out=place, casting="unsafe")
+            for own, part in zip(sums, parts, strict=True):
+                own += count_by(place, width) if part is None else sum_by(place, part[some], width)
+        apart = np.moveaxis(sums.reshape(len(parts), self.units, number), 0, 1)
+        return apart.reshape(self.units, -1)
 
     def _sparse(
         self, unit: NDArray[Any], index: NDArray[Any], number: int, parts: list[Any]

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._arrays import to_numpy
+from .._blocks import row_blocks
 from .._validation import FloatArray, as_weights
 from ..exceptions import OptionError, ShapeError
 from ..predictions import Categorical
@@ -67,6 +68,21 @@ def _octaves(key: FloatArray, bits: int) -> NDArray[np.intp]:
     return np.maximum(place, 0, out=place)
 
 
+def cell_values(cells: NDArray[np.integer], bits: int = FINE) -> FloatArray:
+    """Return the middle of cells of `cell_of` that are not bounded.
+
+    Parameters
+    ----------
+    cells : ndarray of int
+    bits : int, default=7
+        How fine they are.
+    """
+    place = np.asarray(cells, dtype=np.int64) - 2 * _OCTAVES * 2**bits
+    octave, within = np.divmod(np.maximum(np.abs(place) - 1, 0), 2**bits)
+    size = np.ldexp(1 + (within + 0.5) / 2**bits, octave - _OCTAVES)
+    return np.where(place == 0, 0.0, np.sign(place) * size)
+
+
 class Grid(Batch):
     """A batch with fixed cells, which do not depend on the samples."""
 
@@ -93,8 +109,10 @@ class Grid(Batch):
         bits = max(bits, 4) if number > CELLS else bits
 
         def make() -> Cells:
-            index, cells = cell_of(key, bits, bounded=bounded)
-            return Cells(index.astype(np.uint16), cells)
+            index = np.empty(len(key), dtype=np.uint16)
+            for rows in row_blocks(len(key), 1):
+                index[rows] = cell_of(key[rows], bits, bounded=bounded)[0]
+            return Cells(index, cell_of(key[:0], bits, bounded=bounded)[1])
 
         return make() if name is None else self.kept(("cells", name, bits, bounded), make)
 

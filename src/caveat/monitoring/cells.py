@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._validation import FloatArray
-from ..metrics.states import FINE, cell_of
+from ..metrics.states import cell_of, cell_values
 from ..summaries import Summary
 from ..summaries.cells import representatives
 from ..summaries.parts import Distribution, NumberKey, Part, Place
@@ -19,9 +19,6 @@ UNCERTAINTY = ("total", "aleatoric", "epistemic", "width", "size")
 
 PROBABILITY: NumberKey = ("probability", "")
 TOTAL: NumberKey = ("total", "")
-
-_LAST = cell_of(np.zeros(1))[1] // 2
-"""The cell of 0."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,14 +62,6 @@ def _made(values: FloatArray, counts: FloatArray, samples: int) -> Numbers:
 def of_distribution(part: Part, one: Distribution) -> Numbers:
     """Return the numbers of a distribution; its moments are exact."""
     return Numbers(cell_values(one.columns), one.counts, one.mean, one.variance, part.samples)
-
-
-def cell_values(columns: NDArray[np.int64]) -> FloatArray:
-    """Return the middle of cells of `caveat.metrics.states.cell_of`."""
-    place = np.abs(columns - _LAST)
-    octave, within = np.divmod(np.maximum(place - 1, 0), 2**FINE)
-    size = np.ldexp(1 + (within + 0.5) / 2**FINE, (octave - 32).astype(np.int64))
-    return np.where(place == 0, 0.0, np.sign(columns - _LAST) * size)
 
 
 def snapped(numbers: Numbers) -> Numbers:

@@ -31,7 +31,8 @@ from ..metrics.units import UNITS
 from ..predictions import Categorical
 from ..resampling.from_states import state_replicates, unit_draws
 from ..results.rows import Key
-from .parts import Part, QuestionKey, key_of
+from .condensed import QuestionKey, key_of
+from .parts import Part
 from .summary import ALL, Summary
 from .tables import BITS, coarse_rows, table_rows
 

@@ -110,7 +110,8 @@ def summarize_batch(
         return Summary(about, parts, kept)
     assert keys is not None
     unit = unit_of(keys if cluster is None else row_keys(samples, cluster, "cluster"))
-    return Summary(about, _summed(prediction, y, given, weight, unit, about), kept)
+    with sharing():
+        return Summary(about, _summed(prediction, y, given, weight, unit, about), kept)
 
 
 def summarize_counts(
@@ -211,11 +212,10 @@ def _summed(
     if by_class is not None and len(by_class.values) <= MOST_CLASSES:
         codes, number = by_class.codes, len(by_class.values)
         some, others = within(asked, True), [q for q in asked if not q.metric.within_class]
-        with sharing():
-            parts = parts_of(some, weight, unit, plain, numbers, codes, number)
-            (rest,) = states_of(others, weight, unit, plain)
+        parts = parts_of(some, weight, unit, plain, numbers, codes, number)
+        (rest,) = states_of(others, weight, unit, plain)
         whole = reduce(operator.add, parts)
-        result[ALL] = replace(whole, states={**whole.states, **rest})
+        result[ALL] = replace(whole, states=rest.with_more(whole.states))
         places = [(by_class.name, value) for value in by_class.values]
         result |= {place: part for place, part in zip(places, parts, strict=True) if part.samples}
     else:

@@ -49,6 +49,9 @@ _BLOCK, _ROWS = 2**17, 2**20
 Smaller blocks would keep threads waiting for each other between the calls of numpy.
 """
 
+_MANY = 16
+"""If one of so many probabilities is near 0, the cells of a whole block are found at once."""
+
 _SMALL = 2**31 - 1
 """As many samples can be counted by 32 bits."""
 
@@ -106,7 +109,7 @@ class CellCounts:
             for first in range(0, len(cells), _BLOCK):
                 cell = cells[first : first + _BLOCK]
                 rows = slice(outer + first, outer + first + len(cell))
-                _place(probability[rows], cell, start + rows.start)
+                cells_of(probability[rows], start + rows.start, cell)
                 cell <<= 1
                 np.add(cell, truth[rows], out=cell, casting="unsafe")
                 if codes is not None:
@@ -136,7 +139,9 @@ def count_cells(
     return counts.tables
 
 
-def cells_of(probability: NDArray[np.floating], start: int = 0) -> NDArray[np.int32]:
+def cells_of(
+    probability: NDArray[np.floating], start: int = 0, out: NDArray[np.int32] | None = None
+) -> NDArray[np.int32]:
     """Return the cell of each probability.
 
     Parameters
@@ -144,27 +149,48 @@ def cells_of(probability: NDArray[np.floating], start: int = 0) -> NDArray[np.in
     probability : ndarray of shape (samples,)
     start : int, default=0
         The number of the first sample, for errors.
+    out : ndarray of shape (samples,), optional
+        Where the cells are written.
     """
-    result = np.empty(len(probability), dtype=np.int32)
-    for first in range(0, len(result), _BLOCK):
-        rows = slice(first, first + _BLOCK)
-        _place(probability[rows], result[rows], start + first)
+    result = np.empty(len(probability), dtype=np.int32) if out is None else out
+    with np.errstate(invalid="ignore"):  # not a number is no number of a cell: it is an end
+        for first in range(0, len(result), _BLOCK):
+            rows = slice(first, first + _BLOCK)
+            _place(probability[rows], result[rows], start + first)
     return result
 
 
 def _place(block: NDArray[np.floating], place: NDArray[np.int32], start: int) -> None:
     """Write the cell of each probability of a block."""
-    with np.errstate(invalid="ignore"):  # not a number is no number of a cell: it is an end
-        np.multiply(block, WIDTHS, out=place, dtype=np.float64, casting="unsafe")
-    # One comparison for both ends: below the first, an unsigned number is huge.
-    place -= _EDGE
-    those = np.flatnonzero(place.view(np.uint32) >= WIDTHS - 2 * _EDGE)
-    place += _EDGE
+    np.multiply(block, WIDTHS, out=place, dtype=np.float64, casting="unsafe")
+    low, ends = place < _EDGE, place >= WIDTHS - _EDGE
+    many = np.count_nonzero(low) * _MANY > len(low)
+    if many and block.min() >= 0 and block.max() <= 1:  # false for NaN
+        _near_zero(block, low, place)
+    else:
+        ends |= low
+    those = np.flatnonzero(ends)
     if len(those):
         place[those] = _near_an_end(block[those].astype(np.float64), those, start)
     half = block == 0.5
     if half.any():
         place[half] = _HALF
+
+
+def _near_zero(
+    block: NDArray[np.floating], low: NDArray[np.bool_], place: NDArray[np.int32]
+) -> None:
+    """Write the cells of probabilities near 0, of which there are many: of all, to keep some."""
+    exact = block.astype(np.float64, copy=False)
+    octave = (exact.view(np.int64) >> (52 - _BITS)).astype(np.int32)
+    octave += _LOW + 2 - _FIRST
+    if octave.min() < _LOW + 2:
+        np.maximum(octave, _LOW + 1, out=octave)
+        octave -= exact == 0
+    # Chosen by bits: a copy where a mask says so waits for each entry of a random mask.
+    octave ^= place
+    octave &= -low.astype(np.int32)
+    place ^= octave
 
 
 def _near_an_end(probability: FloatArray, rows: NDArray[np.intp], start: int) -> NDArray[np.int64]:

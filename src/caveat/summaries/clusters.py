@@ -6,6 +6,7 @@ effects, so that an engine may run them again when a worker dies: nothing is los
 
 import pickle
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from hashlib import blake2b
 from typing import Any
 
@@ -56,8 +57,15 @@ class _Dask(Columns):
         return [str(name) for name in self._frame.columns]
 
     def tables(self, plan: BatchPlan) -> Iterator[Any]:
-        for part in self._frame[list(plan.names)].partitions:
+        """Yield the first row with each label, all that the classes need; the rest stays."""
+        frame = self._frame[list(plan.names)]
+        few = frame.map_partitions(_first_of_each, plan.target, meta=frame._meta)
+        for part in few.partitions:
             yield _table(part.compute(), plan)
+
+
+def _first_of_each(frame: Any, target: str | None) -> Any:
+    return frame if target is None else frame.drop_duplicates(target)
 
 
 def _table(frame: Any, plan: BatchPlan) -> Any:
@@ -70,14 +78,18 @@ def _dask_parts(frame: Any, tables: TableSummarizer) -> list[Summary]:
     import dask
 
     parts = frame[list(tables.plan.names)].to_delayed()
-    task, join = dask.delayed(_summarize_frame, pure=True), dask.delayed(_joined, pure=True)
-    left = [task(part, number, tables) for number, part in enumerate(parts)]
+    # As a part of the function, the tables are not searched for collections in each task.
+    task = dask.delayed(partial(_summarize_frame, tables), pure=True)
+    join = dask.delayed(_joined, pure=True)
+    left = [task(part, number) for number, part in enumerate(parts)]
     while len(left) > 1:
         left = [join(left[i : i + _TOGETHER]) for i in range(0, len(left), _TOGETHER)]
-    return list(dask.compute(left[0]))
+    # Reading a partition and summing it up is one task then, and half as many are scheduled.
+    with dask.config.set({"optimization.fuse.delayed": True}):
+        return list(dask.compute(left[0]))
 
 
-def _summarize_frame(frame: Any, number: int, tables: TableSummarizer) -> Summary | None:
+def _summarize_frame(tables: TableSummarizer, frame: Any, number: int) -> Summary | None:
     """Sum up one partition of pandas."""
     table = _table(frame, tables.plan)
     chunk = Chunk(lambda: [table] if table.num_rows else [], len(table), number * _STRIDE, row=0,

@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._blocks import highest
+from .._blocks import row_blocks
 from .._counting import count_by, sum_by
 from .._validation import FloatArray
 from ..evaluation.questions import Question, by_share
+from ..metrics.shared_rows import shared_top
 from ..metrics.states import COARSE, FINE, State, cell_of, grid_sums, group_sums, made_state, merged
 from ..metrics.units import UNITS
 from ..predictions import (
@@ -26,18 +27,18 @@ from ..predictions import (
 from ..predictions._container import Decomposable
 from ..predictions.quantiles import levels_around_half
 from ..uncertainty import decompose
-from .condensed import condensed_sums, is_condensed
+from .condensed import QuestionKey, TalliedStates, is_condensed, key_of, tallied
 
-__all__ = ["Distribution", "NumberKey", "Part", "Place", "QuestionKey"]
+__all__ = ["Distribution", "NumberKey", "Part", "Place"]
 
 Place = tuple[str, str]
 """An attribute and one of its values; two empty texts for all samples."""
 
+_ROWS = 2**16
+"""Rows that are counted at once, in the cache."""
+
 NumberKey = tuple[str, str]
 """The name of a number that each sample has, and the target."""
-
-QuestionKey = tuple[str, str, str | None, float | None, float | None]
-"""Metric, target, class, coverage and quantile of a question."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,18 +78,26 @@ class Distribution:
             The group of each sample.
         groups : int, default=1
         """
-        cell, number = cell_of(values)
-        group = np.zeros(len(values), dtype=np.int32) if codes is None else codes.astype(np.int32)
-        index = cell.astype(np.int32) if codes is None else number * group + cell.astype(np.int32)
-        each = values if weight is None else values * weight
-        sums = [sum_by(group, one, groups) for one in (each, each * values)]
-        width = number * groups
-        held = count_by(index, width) if weight is None else sum_by(index, weight, width)
+        number = cell_of(values[:1])[1]
+        held, sums = np.zeros(number * groups), np.zeros((2, groups))
+        for rows in row_blocks(len(values), 1, max(_ROWS, len(held))):
+            own = values[rows]
+            index = cell_of(own)[0].astype(np.int32)
+            group = np.zeros(len(own), dtype=np.int32)
+            if codes is not None:
+                group = codes[rows].astype(np.int32)
+                index += np.int32(number) * group
+            each = own if weight is None else own * weight[rows]
+            for total, one in zip(sums, (each, each * own), strict=True):
+                total += sum_by(group, one, groups)
+            if weight is None:
+                held += count_by(index, len(held))
+            else:
+                held += sum_by(index, weight[rows], len(held))
         result = []
         for i, counts in enumerate(np.split(held, groups)):
             columns = np.flatnonzero(counts).astype(np.int64)
-            own = counts[columns].astype(np.float64)
-            result.append(cls(columns, own, float(sums[0][i]), float(sums[1][i])))
+            result.append(cls(columns, counts[columns], *sums[:, i].tolist()))
         return result
 
     def __add__(self, other: "Distribution") -> "Distribution":
@@ -186,19 +195,19 @@ class Part:
     def nbytes(self) -> int:
         """The size of the sums in memory."""
         result = 0 if self.table is None else self.table.nbytes
-        result += sum(state.nbytes for state in self.states.values())
+        own = self.states
+        if isinstance(own, TalliedStates):
+            result += own.nbytes
+        else:
+            result += sum(state.nbytes for state in own.values())
         return result + sum(2 * one.counts.nbytes for one in self.distributions.values())
 
 
-def _added(one: Mapping[Any, Any], other: Mapping[Any, Any]) -> dict[Any, Any]:
+def _added(one: Mapping[Any, Any], other: Mapping[Any, Any]) -> Mapping[Any, Any]:
     """Add what both have: a question that some samples cannot answer, all cannot."""
+    if isinstance(one, TalliedStates) and one.adds_to(other):
+        return one + other
     return {key: value + other[key] for key, value in one.items() if key in other}
-
-
-def key_of(question: Question) -> QuestionKey:
-    """Return what distinguishes a question from the others of a prediction."""
-    q = question
-    return q.metric.name, q.target, q.one_class, q.coverage, q.quantile
 
 
 def states_of(
@@ -208,7 +217,7 @@ def states_of(
     plain: bool,
     codes: NDArray[np.integer] | None = None,
     groups: int = 1,
-) -> list[dict[QuestionKey, State]]:
+) -> list[TalliedStates]:
     """Return the state of each question whose metric declares its sums, for each group.
 
     Parameters
@@ -225,26 +234,21 @@ def states_of(
     known = [question for question in asked if question.metric.sums is not None]
     classes = 0 if weight is not None else _classes(known)
     group = np.zeros(len(unit), dtype=np.int32) if codes is None else codes.astype(np.int32)
-    cuts = (group, groups, FINE), (group * UNITS + unit, groups * UNITS, COARSE)
-    pairs = list(condensed_sums([q for q in known if is_condensed(q, classes)], cuts))
+    counted = tallied([q for q in known if is_condensed(q, classes)], unit, plain, group, groups)
     left = [question for question in known if not is_condensed(question, classes)]
+    cuts = (group, groups, FINE), (group * UNITS + unit, groups * UNITS, COARSE)
+    samples = np.bincount(group, minlength=groups).tolist()
+    made: list[dict[QuestionKey, State]] = [{} for _ in range(groups)]
     for (truth, inputs), places in by_share(left):
         some = [left[i] for i in places]
         metrics = [(question.metric, question.options) for question in some]
         arrays = {name: np.asarray(value) for name, value in inputs.items()}
-        pairs += zip(some, grid_sums(metrics, truth, arrays, weight, cuts), strict=True)
-    sums = {key_of(question): both for question, both in pairs}
-    samples = np.bincount(group, minlength=groups).tolist()
-    return [
-        {
-            key_of(q): made_state(
-                q.metric, q.options, {name: np.asarray(value) for name, value in q.inputs.items()},
-                samples[i], plain, *(group_sums(own, i, groups) for own in sums[key_of(q)]),
-            )
-            for q in known
-        }
-        for i in range(groups)
-    ]  # fmt: skip
+        for q, both in zip(some, grid_sums(metrics, truth, arrays, weight, cuts), strict=True):
+            own = {name: np.asarray(value) for name, value in q.inputs.items()}
+            for i, states in enumerate(made):
+                pairs = (group_sums(sums, i, groups) for sums in both)
+                states[key_of(q)] = made_state(q.metric, q.options, own, samples[i], plain, *pairs)
+    return [TalliedStates(*pair) for pair in zip(made, counted, strict=True)]
 
 
 def parts_of(
@@ -302,7 +306,7 @@ def numbers_of(
         if mean.shape[1] == 2:
             result.append((("probability", ""), mean[:, 1]))
         else:
-            label, top = highest(mean)
+            label, top = shared_top(mean)
             result += [(("confidence", ""), top), (("class", ""), label.astype(np.float64))]
     elif isinstance(prediction, Gaussian | Quantiles):
         point = prediction.moments()[0] if isinstance(prediction, Gaussian) else _median(prediction)

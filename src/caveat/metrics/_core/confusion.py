@@ -11,7 +11,7 @@ from ..._validation import FloatArray
 from .._inputs import Labeled
 from ..batch import Batch, names_of
 from ..sums import UNBIASED, Part, Sums, split
-from .sharing import is_sharing, shared
+from .sharing import is_sharing, shared_top
 
 
 def most_probable(data: Labeled) -> Iterator[tuple[slice, NDArray[np.intp]]]:
@@ -27,14 +27,7 @@ def most_probable(data: Labeled) -> Iterator[tuple[slice, NDArray[np.intp]]]:
 
 def top_of_all(data: Labeled) -> tuple[NDArray[np.intp], FloatArray]:
     """Return the most probable class of every row and its probability, kept for other metrics."""
-
-    def compute() -> tuple[NDArray[np.intp], FloatArray]:
-        labels, top = np.empty(len(data), dtype=np.intp), np.empty(len(data))
-        for rows, block in data.blocks():
-            labels[rows], top[rows] = highest(block)
-        return labels, top
-
-    return shared("top", (data.probabilities,), compute)
+    return shared_top(data.checked().probabilities)
 
 
 def class_counts(data: Labeled) -> tuple[FloatArray, FloatArray, FloatArray]:

@@ -10,7 +10,8 @@ from ..._validation import FloatArray
 
 def bin_of(position: FloatArray, bins: int) -> NDArray[np.int64]:
     """Return the bin of each position in [0, 1]: floor(bins x), and the last bin is closed."""
-    index = (position * bins).astype(np.int64)
+    index = np.empty(np.shape(position), dtype=np.int64)
+    np.multiply(position, bins, out=index, dtype=np.float64, casting="unsafe")
     return np.minimum(index, bins - 1, out=index)
 
 

@@ -13,7 +13,7 @@ def true_probabilities(data: Labeled) -> FloatArray:
     """Return the predicted probability of each true class."""
     picked = np.empty(len(data))
     for rows, block in data.blocks():
-        picked[rows] = block.reshape(-1)[true_entries(data, rows)]
+        block.reshape(-1).take(true_entries(data, rows), out=picked[rows], mode="clip")
     return picked
 
 

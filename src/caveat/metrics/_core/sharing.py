@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from ..._blocks import highest
 from ..._validation import FloatArray
 
 Result = TypeVar("Result")
@@ -49,6 +50,11 @@ def shared(what: Any, arrays: Sequence[np.ndarray | None], compute: Callable[[],
             compute(),
         )  # the arrays are held, so that their memory is not used again
     return kept[key][1]
+
+
+def shared_top(probabilities: FloatArray) -> tuple[NDArray[np.intp], FloatArray]:
+    """Return the most probable class of each row, the first of equals, and its probability."""
+    return shared("top", (probabilities,), lambda: highest(probabilities))
 
 
 def shared_order(key: FloatArray) -> NDArray[np.intp]:

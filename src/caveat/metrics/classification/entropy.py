@@ -135,6 +135,12 @@ def all_entropies(source: Labeled) -> FloatArray:
     return shared("entropies", (source.probabilities,), compute)
 
 
+def share_entropies(probabilities: FloatArray, entropies: FloatArray) -> None:
+    """Let metrics that share their work have the entropies of all rows, in nats."""
+    scale = math.log(probabilities.shape[1])
+    shared("entropies", (probabilities,), lambda: np.clip(entropies / scale, 0.0, 1.0))
+
+
 def mean_gap(reliability: ReliabilityCurve) -> float:
     """Return the mean distance of a curve from the diagonal."""
     return float(
