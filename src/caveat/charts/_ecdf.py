@@ -43,13 +43,11 @@ def ecdf(evaluation: Evaluation, target: Any = None) -> Chart:
     result = ENTRY.samples(evaluation, target)
     wrong, words = _halves(result)
     counted = result.counted
-    weight = np.ones(len(wrong)) if result.weight is None else result.weight
-    grid = grid_of(result.uncertainty[counted])
-    # The lines begin at a share of 0.
-    right, missed = (
-        np.r_[0.0, shares_up_to(grid, result.uncertainty, weight * part)]
-        for part in (~wrong, wrong)
-    )
+    grid, shares = grid_of(result.uncertainty[counted]), []
+    for part in (~wrong, wrong):
+        weight = None if result.weight is None else result.weight[part]
+        # The lines begin at a share of 0.
+        shares.append(np.r_[0.0, shares_up_to(grid, result.uncertainty[part], weight)])
     grid = np.r_[grid[0], grid]
     numbers = [int((counted & part).sum()) for part in (~wrong, wrong)]
     metric = "error_detection_auroc_score" if result.classes else "error_uncertainty_correlation"
@@ -60,8 +58,8 @@ def ecdf(evaluation: Evaluation, target: Any = None) -> Chart:
         "the dashed line should lie to the right.",
         x=Axis(label=result.uncertainty_label),
         y=Axis(label="share with at most this uncertainty", ends=(0.0, 1.02), percent=True),
-        marks=step_lines(grid, (right, missed), numbers, words, "an uncertainty"),
-        numbers={"uncertainty": grid, "right": right, "wrong": missed},
+        marks=step_lines(grid, shares, numbers, words, "an uncertainty"),
+        numbers={"uncertainty": grid, "right": shares[0], "wrong": shares[1]},
         headline=headline(evaluation, metric, result.target),
         confidence=evaluation.confidence,
     )
@@ -82,8 +80,10 @@ def grid_of(values: FloatArray) -> FloatArray:
     return np.unique(finite[places]) if len(finite) else np.zeros(1)
 
 
-def shares_up_to(grid: FloatArray, values: FloatArray, weight: np.ndarray) -> FloatArray:
-    """Return the share of the weight at or below each point of the grid; 0 without any weight."""
+def shares_up_to(
+    grid: FloatArray, values: FloatArray, weight: FloatArray | None = None
+) -> FloatArray:
+    """Return the share of values at or below each point of the grid; 0 if there are none."""
     mass = np.bincount(np.searchsorted(grid, values), weight, len(grid) + 1)
     return np.asarray(np.cumsum(mass)[:-1] / (mass.sum() or 1.0))
 

@@ -43,7 +43,8 @@ def error_histogram(evaluation: Evaluation, target: Any = None, bins: int = 40) 
     result = ENTRY.samples(evaluation, target)
     error, y_label = result.error, "absolute error"
     if isinstance(evaluation.prediction, DISTRIBUTIONS):
-        error = 1 - class_probabilities(evaluation)[np.arange(len(error)), result.truth]
+        p = class_probabilities(evaluation)
+        error = 1 - p.take(np.arange(0, p.size, p.shape[1]) + result.truth)
         y_label = "1 − probability of the true class"
     counted = result.counted
     x_edges, x_beyond = _edges(result.uncertainty[counted], bins)

@@ -97,6 +97,8 @@ def extremes(evaluation: Evaluation, number: int = 20, target: Any = None) -> Ex
 
 def _largest(values: FloatArray, rows: np.ndarray, number: int) -> np.ndarray:
     """Return those of the rows with the largest values, the largest first; of equals the first."""
+    if len(rows) > number:  # a sort of all would take ten times as long
+        rows = rows[values[rows] >= np.partition(values[rows], -number)[-number]]
     return rows[np.argsort(-values[rows], kind="stable")[:number]]
 
 

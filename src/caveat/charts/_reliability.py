@@ -117,13 +117,15 @@ def reliability(
 
 def _diagram(evaluation: Evaluation, result: Samples, p: FloatArray, view: str, code: int) -> Chart:
     """Return the diagram of some of the samples."""
-    labels, position = highest(p)
-    happened = labels == result.truth
     if view == "class":
         position, happened = np.ascontiguousarray(p[:, code]), result.truth == code
-    elif view != "confidence":
+    elif view == "confidence":
+        labels, position = highest(p)
+        happened = labels == result.truth
+    else:
         blocks = row_blocks(len(p), p.shape[1])
-        position, happened = np.concatenate([entropy_of(p[rows]) for rows in blocks]), ~happened
+        position = np.concatenate([entropy_of(p[rows]) for rows in blocks])
+        happened = highest(p)[0] != result.truth if view == "entropy" else np.zeros(0, bool)
     scale = 0.5 if view == "entropy" and p.shape[1] == 2 else 1.0
     bins = _rows_of_bins(position, result)
     if view == "variation":

@@ -55,8 +55,9 @@ class Samples:
     def take(self, rows: Codes) -> "Samples":
         """Return some of the samples."""
         names = ("truth", "error", "uncertainty", "weight", "labels")
-        columns = {name: getattr(self, name) for name in names}
-        return replace(self, **{k: v if v is None else v[rows] for k, v in columns.items()})
+        columns: dict[str, Any] = {name: getattr(self, name) for name in names}
+        taken: dict[str, Any] = {k: v if v is None else v[rows] for k, v in columns.items()}
+        return replace(self, **taken)
 
     @cached_property
     def cluster(self) -> Codes | None:
