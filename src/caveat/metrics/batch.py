@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from .._blocks import row_blocks
 from .._counting import count_by, sum_by
 from .._validation import FloatArray
 from ._core.places import places
