@@ -26,6 +26,10 @@ from caveat.maps import measure_windows, windows
 from caveat.uncertainty import MEASURES, homophily_maximum, homophily_uncertainty
 
 
+PAUSE = 5.0
+"""Seconds after a file was dropped from memory."""
+
+
 def distances(rng: np.random.Generator) -> Task:
     y = np.repeat(np.arange(6), 5000)
     X = rng.normal(size=(30_000, 64)) + rng.normal(size=(6, 64))[y]
@@ -72,7 +76,9 @@ def homophily(rng: np.random.Generator) -> Task:
     )  # fmt: skip
 
 
-def by_windows(folder: str, pixels: int, rng: np.random.Generator) -> Task:
+def by_windows(
+    folder: str, pixels: int, rng: np.random.Generator
+) -> tuple[Task, Callable[[], None]]:
     """From a file that the system has to read again, by threads: a core each for ours."""
     side, path = int(pixels**0.5), Path(folder) / "p.dat"
     shape = (6, side, side)
@@ -84,9 +90,12 @@ def by_windows(folder: str, pixels: int, rng: np.random.Generator) -> Task:
     del source
     out = np.memmap(Path(folder) / "u.dat", np.float32, "w+", shape=(side, side))
 
-    def forgotten() -> np.ndarray:
+    def drop() -> None:
         with path.open("rb") as file:
             os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+
+    def forgotten() -> np.ndarray:
+        drop()
         return np.memmap(path, np.float32, "r", shape=shape)
 
     def read() -> None:
@@ -99,25 +108,35 @@ def by_windows(folder: str, pixels: int, rng: np.random.Generator) -> Task:
         measure_windows(forgotten(), "gini", out=out)
         os.environ["OMP_NUM_THREADS"] = "1"
 
-    return Task(
+    task = Task(
         f"Gini impurity of {side:,} x {side:,} pixels, 6 classes, by windows from a file", ours,
         reference=("reading alone", read), targets={"reading alone": "1/2 or more"}, repeats=3,
     )  # fmt: skip
+    return task, drop
 
 
-def in_pairs(task: Task, pairs: int) -> None:
-    """Print seconds by the clock and of CPU time for reading and for measuring, pair by pair."""
-    rows = []
-    for _ in range(pairs):
-        _, reading = task.reference
-        rows.append((seconds(reading), seconds(task.ours)))
-        (read, read_cpu), (ours, ours_cpu) = rows[-1]
-        print(f"reading {read:.2f} (CPU {read_cpu:.2f}), measuring {ours:.2f} (CPU {ours_cpu:.2f}), "
-              f"ratio {ours / read:.2f}", flush=True)  # fmt: skip
-    ratios = [ours[0] / read[0] for read, ours in rows]
-    best = [min(times[side][0] for times in rows) for side in (0, 1)]
-    print(f"{task.name}: ratio {statistics.median(ratios):.2f} in the median, {min(ratios):.2f} to "
-          f"{max(ratios):.2f}, {best[1] / best[0]:.2f} by the best of each")  # fmt: skip
+def in_pairs(task: Task, drop: Callable[[], None], pairs: int) -> None:
+    """Print seconds by the clock and of CPU time for reading and for measuring, pair by pair.
+
+    Either comes first in every second pair. Before each run the file is dropped from memory, and the
+    system gets some seconds to take that memory back, as virtual machines do: otherwise some runs
+    find memory that is ready for use, and others do not.
+    """
+    calls = {"reading": task.reference[1], "measuring": task.ours}
+    times = {name: [] for name in calls}
+    for pair in range(pairs):
+        for name in sorted(calls, reverse=pair % 2 == 0):
+            drop()
+            time.sleep(PAUSE)
+            times[name].append(seconds(calls[name]))
+        print(", ".join(f"{name} {times[name][-1][0]:.2f} s (CPU {times[name][-1][1]:.2f})"
+                        for name in calls), flush=True)  # fmt: skip
+    for word, summary in (("best", min), ("median", statistics.median), ("longest", max)):
+        read, ours = (summary([clock for clock, _ in times[name]]) for name in calls)
+        print(f"{task.name}: {word} of each {ours:.2f} and {read:.2f} s, ratio {ours / read:.2f}")
+    ratios = [ours / read for (read, _), (ours, _) in zip(*times.values(), strict=True)]
+    print(f"ratios of pairs: median {statistics.median(ratios):.2f}, {min(ratios):.2f} to "
+          f"{max(ratios):.2f}")  # fmt: skip
 
 
 def seconds(function: Callable[[], None]) -> tuple[float, float]:
@@ -134,7 +153,7 @@ if __name__ == "__main__":
     rng = np.random.default_rng(0)
     with tempfile.TemporaryDirectory() as folder:
         if asked.pairs:
-            in_pairs(by_windows(folder, asked.pixels, rng), asked.pairs)
+            in_pairs(*by_windows(folder, asked.pixels, rng), asked.pairs)
             sys.exit()
         tasks = [distances(rng), all_measures(rng), homophily(rng)]
-        run("Measures", [*tasks, by_windows(folder, asked.pixels, rng)])
+        run("Measures", [*tasks, by_windows(folder, asked.pixels, rng)[0]])
