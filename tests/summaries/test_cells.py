@@ -82,18 +82,20 @@ def test_no_samples_give_an_empty_table():
 
 
 @pytest.mark.parametrize("kind", [np.float64, np.float32])
-def test_cells_near_zero_do_not_depend_on_how_many_there_are(kind):
-    """Where few are near 0 they are picked, and where many are the whole block is placed."""
+@pytest.mark.parametrize("end", [0, 1])
+def test_cells_near_an_end_do_not_depend_on_how_many_there_are(end, kind):
+    """Where few are near an end they are picked, and where many are the whole block is placed."""
     rng = np.random.default_rng(0)
-    low = 10.0 ** -rng.uniform(1.7, 20, 500)
     edges = [0.0, -0.0, 5e-324, 2.0**-54, 2.0**-53, np.nextafter(2.0**-6, 0), 2.0**-6]
-    low = np.concatenate([low, edges]).astype(kind)
-    others = rng.uniform(0.1, 0.9, 60 * len(low)).astype(kind)
-    few = cells_of(np.concatenate([others, low]))[len(others) :]
-    high = np.array([0.99, 1.0, 0.5], dtype=kind)
-    many = cells_of(np.concatenate([low, high]))
-    np.testing.assert_array_equal(many[: len(low)], few)
-    np.testing.assert_array_equal(many[len(low) :], cells_of(np.concatenate([others, high]))[-3:])
+    near = np.concatenate([10.0 ** -rng.uniform(1.7, 20, 500), edges])
+    near = (1 - near if end else near).astype(kind)
+    others = rng.uniform(0.1, 0.9, 60 * len(near)).astype(kind)
+    rest = np.array([1e-5, 0.0, 0.5, 0.99, 1.0], dtype=kind)
+    few = cells_of(np.concatenate([others, near, rest]))[len(others) :]
+    np.testing.assert_array_equal(cells_of(np.concatenate([near, rest])), few)
+    both = np.concatenate([near, 1 - near])
+    few = cells_of(np.concatenate([others, 1 - near]))[len(others) :]
+    np.testing.assert_array_equal(cells_of(both)[len(near) :], few)
 
 
 @pytest.mark.parametrize("bad", [np.nan, -1e-9, 1.5, np.inf])

@@ -50,7 +50,7 @@ Smaller blocks would keep threads waiting for each other between the calls of nu
 """
 
 _MANY = 16
-"""If one of so many probabilities is near 0, the cells of a whole block are found at once."""
+"""If one of so many probabilities is near an end, the cells of a whole block are found at once."""
 
 _SMALL = 2**31 - 1
 """As many samples can be counted by 32 bits."""
@@ -163,13 +163,18 @@ def cells_of(
 def _place(block: NDArray[np.floating], place: NDArray[np.int32], start: int) -> None:
     """Write the cell of each probability of a block."""
     np.multiply(block, WIDTHS, out=place, dtype=np.float64, casting="unsafe")
-    low, ends = place < _EDGE, place >= WIDTHS - _EDGE
-    many = np.count_nonzero(low) * _MANY > len(low)
-    if many and block.min() >= 0 and block.max() <= 1:  # false for NaN
-        _near_zero(block, low, place)
+    ends = place < _EDGE, place >= WIDTHS - _EDGE
+    many = [np.count_nonzero(own) * _MANY > len(own) for own in ends]
+    if any(many) and block.min() >= 0 and block.max() <= 1:  # false for NaN
+        exact = block.astype(np.float64, copy=False)
+        if many[0]:
+            _near(exact, ends[0], place, _LOW)
+        if many[1]:
+            _near(1 - exact, ends[1], place, _HIGH)
+        left = [own for own, whole in zip(ends, many, strict=True) if not whole]
+        those = np.flatnonzero(left[0]) if left else np.empty(0, dtype=np.intp)
     else:
-        ends |= low
-    those = np.flatnonzero(ends)
+        those = np.flatnonzero(ends[0] | ends[1])
     if len(those):
         place[those] = _near_an_end(block[those].astype(np.float64), those, start)
     half = block == 0.5
@@ -177,19 +182,23 @@ def _place(block: NDArray[np.floating], place: NDArray[np.int32], start: int) ->
         place[half] = _HALF
 
 
-def _near_zero(
-    block: NDArray[np.floating], low: NDArray[np.bool_], place: NDArray[np.int32]
+def _near(
+    distance: FloatArray, those: NDArray[np.bool_], place: NDArray[np.int32], first: int
 ) -> None:
-    """Write the cells of probabilities near 0, of which there are many: of all, to keep some."""
-    exact = block.astype(np.float64, copy=False)
-    octave = (exact.view(np.int64) >> (52 - _BITS)).astype(np.int32)
-    octave += _LOW + 2 - _FIRST
-    if octave.min() < _LOW + 2:
-        np.maximum(octave, _LOW + 1, out=octave)
-        octave -= exact == 0
+    """Write the cells of probabilities near an end, of which there are many, by their distance.
+
+    The cells of all are found, and those are kept; ``first`` is the cell of the end itself.
+    """
+    octave = (distance.view(np.int64) >> (52 - _BITS)).astype(np.int32)
+    octave += first + 2 - _FIRST
+    # A distance of exactly 2^-6 belongs to the last octave.
+    np.minimum(octave, first + _SIDE - 1, out=octave)
+    if octave.min() < first + 2:
+        np.maximum(octave, first + 1, out=octave)
+        octave -= distance == 0
     # Chosen by bits: a copy where a mask says so waits for each entry of a random mask.
     octave ^= place
-    octave &= -low.astype(np.int32)
+    octave &= -those.astype(np.int32)
     place ^= octave
 
 
