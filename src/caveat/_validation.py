@@ -225,7 +225,8 @@ def _refuse(probabilities: FloatArray, name: str, tolerance: float, start: int) 
     """Raise on the first invalid sample."""
     check_finite(probabilities, name, CLASS_AXES, start)
     check_not_negative(probabilities, name, CLASS_AXES, _NEGATIVE, start)
-    sums = probabilities @ np.ones(probabilities.shape[-1])
+    with np.errstate(over="ignore"):
+        sums = probabilities @ np.ones(probabilities.shape[-1])
     index, where = position(~(np.abs(sums - 1) <= tolerance), CLASS_AXES[:2], start)
     raise InvalidValueError(
         f"{name}{where} sum to {sums[index]:.6g}; pass normalize=True, or logits to "
