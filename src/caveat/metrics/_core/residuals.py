@@ -1,6 +1,7 @@
 """Residuals of probabilities, block by block."""
 
 from collections.abc import Iterator
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,8 +20,13 @@ def true_probabilities(data: Labeled) -> FloatArray:
 
 def true_entries(data: Labeled, rows: slice) -> NDArray[np.intp]:
     """Return where the true classes are in a block read row by row."""
-    classes = len(data.classes)
-    return np.arange(0, (rows.stop - rows.start) * classes, classes) + data.codes[rows]
+    return _starts(rows.stop - rows.start, len(data.classes)) + data.codes[rows]
+
+
+@lru_cache(maxsize=8)
+def _starts(rows: int, classes: int) -> NDArray[np.intp]:
+    """Return where each row begins; nobody writes to it."""
+    return np.arange(0, rows * classes, classes)
 
 
 def squares(data: Labeled) -> FloatArray:
