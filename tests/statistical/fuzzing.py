@@ -332,6 +332,11 @@ def _measure_comparison(w):
     )
 
 
+def _scenarios(w):
+    prediction = w.prediction(("Categorical",))
+    return built(caveat.selection.scenarios, {"one": prediction}, w.truth(prediction))
+
+
 def _explanation(w):
     prediction = w.prediction(("Categorical",))
     return built(caveat.explain_uncertainty, prediction, 1.0 - np.eye(len(prediction.classes)))
@@ -972,6 +977,9 @@ ARGUMENTS = {
     "charts.measure_ecdf.measure": Option(None, "gini", "none"),
     "charts.class_ecdf.result": Thing(_measure_comparison),
     "charts.class_ecdf.one_class": Option(None, 0, "a", 99),
+    "charts.flow_chart.result": Thing(_scenarios),
+    "charts.flow_chart.best": COUNT,
+    "charts.flow_chart.parts": COUNT,
     "charts.confused.result": Thing(_measure_comparison),
     "charts.near_misses.result": Thing(_measure_comparison),
     "charts.kinds.result": Thing(_explanation),
