@@ -97,7 +97,8 @@ def test_every_page_is_reached_from_the_first():
 
 def test_tables_of_contents_name_pages_that_exist():
     entries = {entry for page in PAGES for entry in contents(page)}
-    assert {entry for entry in entries if not (DOCS / entry).exists()} == {"gallery/index"}
+    # The gallery is there once the site has been built.
+    assert {entry for entry in entries if not (DOCS / entry).exists()} <= {"gallery/index"}
 
 
 def exists(target: Path) -> bool:

@@ -23,7 +23,7 @@ LAYERS = [
     },
     {"_constructors"},
     {"_validation"},
-    {"_groups", "_members", "_parallel"},
+    {"_groups", "_members", "_parallel", "_probabilities"},
     {"predictions"},
     {"files"},
     {"uncertainty"},

@@ -59,7 +59,7 @@ def test_batches_add_up_and_a_broken_one_counts_nothing(monkeypatch, samples):
 def test_more_samples_than_small_numbers_hold(monkeypatch, samples):
     p, y, group = samples
     known = cells.count_cells(p, y, group, 3)
-    monkeypatch.setattr(cells, "_SMALL", 2000)
+    monkeypatch.setattr(cells, "SMALL", 2000)
     counts = cells.CellCounts(3)
     for _ in range(3):
         counts.add(p, y, group)

@@ -9,6 +9,7 @@ from ..confusion import MeasureComparison
 from ..exceptions import OptionError
 from ..results.tables import interval_words
 from ._confusion import measure_styles
+from ._ecdf import shares_up_to
 from .chart import Chart
 from .entry import Entry, expect
 from .marks import Axis, Line
@@ -64,11 +65,7 @@ def class_ecdf(result: MeasureComparison, one_class: Any = None) -> tuple[Chart,
 
 def _chart(result: MeasureComparison, part: Any, name: str, label: str) -> Chart:
     styles = measure_styles(result)
-    shares = {
-        measure: np.searchsorted(np.sort(result.values[measure][part]), _GRID, side="right")
-        / part.sum()
-        for measure in styles
-    }
+    shares = {measure: shares_up_to(_GRID, result.values[measure], part) for measure in styles}
     marks = tuple(
         Line(
             x=_GRID, y=shares[measure], label=measure.replace("_", " "), color=style.color,

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from .._arrays import to_numpy
 from .._blocks import row_blocks
+from .._probabilities import check_probabilities
 from .._validation import (
     LARGEST,
     LARGEST_SQUARE,
@@ -19,7 +20,6 @@ from .._validation import (
     as_weights,
     check_integer,
     check_not_negative,
-    check_probabilities,
     check_size,
     encode_labels,
 )

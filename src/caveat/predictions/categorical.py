@@ -6,9 +6,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from .._probabilities import CLASS_AXES, check_probabilities
 from .._renamed import suggests_parameters
 from .._validation import (
-    CLASS_AXES,
     LOOSEST_TOLERANCE,
     FloatArray,
     LabelArray,
@@ -16,7 +16,6 @@ from .._validation import (
     as_labels,
     as_reals,
     check_finite,
-    check_probabilities,
     check_unit,
     encode_labels,
     in_double_precision,

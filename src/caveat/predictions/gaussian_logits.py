@@ -5,9 +5,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from .._blocks import row_blocks
+from .._probabilities import CLASS_AXES
 from .._random import RandomState, generator
 from .._validation import (
-    CLASS_AXES,
     LARGEST_SQUARE,
     FloatArray,
     as_floats,

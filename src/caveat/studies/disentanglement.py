@@ -48,7 +48,6 @@ IMAGES: dict[str, tuple[int | None, int | None]] = {"quick": (1000, 500), "paper
 _POINTS = {"quick": 125, "paper": 500}
 _QUICK_IMAGES = Protocol(sizes=(0.05, 0.2, 0.5, 1), noise=(0, 0.25, 0.5, 0.75), repeats=1)
 _RATES = {"quick": (), "paper": (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)}
-_TABLES = {"size": "table 5", "noise": "table 6"}
 
 
 @dataclass(frozen=True)
@@ -160,26 +159,26 @@ class Trainer:
         """Return how well left-out classes are detected, by method, decomposition and scaling."""
         data = self.samples
         results: dict[tuple[str, str, str], Any] = {}
-        scalings: dict[str, Any] = {"": (data.X, data.y, data.test, None)}
-        several = [(one.X, one.y, one.test) for one in self.people]
+        sets: dict[str, Any] = {"": ([(one.X, one.y, one.test) for one in self.people], None)}
         if data.every is not None:
             X, y = data.every
             spread = X.std(axis=0)
             scaled = (X - X.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
-            within, by_all = (X, y, None, True), (scaled, y, None, False)
-            scalings = {"scaled within": within, "scaled by all": by_all}
-        for method, (head, own), scaling in product(methods, self.heads.items(), scalings):
-            X, y, test, standardize = scalings[scaling]
+            sets = {
+                "scaled within": ([(X, y, None)], True),
+                "scaled by all": ([(scaled, y, None)], False),
+            }
+        for method, (head, own), scaling in product(methods, self.heads.items(), sets):
+            samples, standardize = sets[scaling]
             more = {"classes": data.classes - 1, "standardize": standardize}
             place = f"{method}-{head}-detection-{scaling.replace(' ', '-')}"
-            sets = several if len(several) > 1 else [(X, y, test)]
             result = joined_detections([
                 class_detection(
-                    model_of(data, method, head, self.task, **more), one, truth, test=held,
+                    model_of(data, method, head, self.task, **more), X, y, test=test,
                     decomposition=own, repeats=self.protocol.repeats, **self.common,
                     checkpoint=self.task.place(f"{place}-{i}" if i else place),
                 )
-                for i, (one, truth, held) in enumerate(sets)
+                for i, (X, y, test) in enumerate(samples)
             ])  # fmt: skip
             results |= {(method, split, scaling): result for split in own}
         return results
@@ -305,7 +304,8 @@ def values_of(
         for key, result in sweeps.items():
             kind, term = TERMS[name], result.error(decomposition=key[1]).terms[name]
             curve = result.curve(kind.sweep, key[1])
-            place = put(_TABLES[kind.sweep], name, term.per_repeat, *key)
+            table = "table 5" if kind.sweep == "size" else "table 6"
+            place = put(table, name, term.per_repeat, *key)
             error, low, high = mean_curve_interval(curve, kind, term.of_mean_curves, confidence)
             summaries[place] = Summary(term.of_mean_curves, low, high, error, runs=curve.repeats)
     for key, curves in both.items():

@@ -52,7 +52,7 @@ Smaller blocks would keep threads waiting for each other between the calls of nu
 _MANY = 16
 """If one of so many probabilities is near an end, the cells of a whole block are found at once."""
 
-_SMALL = 2**31 - 1
+SMALL = 2**31 - 1
 """As many samples can be counted by 32 bits."""
 
 
@@ -101,7 +101,7 @@ class CellCounts:
             raise LabelError(f"y of sample {start + row} is {truth[row]}; expected 0 or 1")
         samples, together = len(probability), len(self._index)
         self._samples += samples
-        if self._samples > _SMALL:
+        if self._samples > SMALL:
             self._counts = self._counts.astype(np.int64, copy=False)
         counts = self._counts if samples <= together else np.zeros_like(self._counts)
         for outer in range(0, samples, together):

@@ -20,7 +20,7 @@ from .._validation import FloatArray
 from ..metrics.condensed import Rows
 from ..metrics.states import COARSE, FINE, cell_of, cell_values
 from ..metrics.units import UNITS
-from .cells import CELLS, cells_of, representatives
+from .cells import CELLS, SMALL, cells_of, representatives
 from .tables import coarse_cells
 
 __all__ = ["ClassTally", "Tally", "UncertaintyTally"]
@@ -52,13 +52,9 @@ class Tally:
         return sum(array.nbytes for array in self.arrays)
 
 
-_SMALL = 2**31 - 1
-"""As many samples can be counted by 32 bits."""
-
-
 def _added(one: np.ndarray, other: np.ndarray) -> np.ndarray:
     """Add counts up, by 64 bits where 32 might not hold them."""
-    if one.dtype == other.dtype == np.int32 and int(one.max()) + int(other.max()) > _SMALL:
+    if one.dtype == other.dtype == np.int32 and int(one.max()) + int(other.max()) > SMALL:
         one = one.astype(np.int64)
     return one + other
 
@@ -86,7 +82,7 @@ class ClassTally(Tally):
         """
         coarse, classes = coarse_cells(_BITS), probabilities.shape[1]
         width = UNITS * len(coarse.low)
-        kind: type[np.integer] = np.int32 if len(codes) <= _SMALL else np.int64
+        kind: type[np.integer] = np.int32 if len(codes) <= SMALL else np.int64
         fine = np.zeros((classes, 2 * CELLS), dtype=kind)
         counts = np.zeros((classes, 2 * width), dtype=kind)
         sums, squares = np.zeros((2, classes, 2 * width))
@@ -171,7 +167,7 @@ class UncertaintyTally(Tally):
         groups : int
         """
         widths = [2 * len(_union()), 2 * UNITS * (int(_union().max()) + 1)]
-        kind: type[np.integer] = np.int32 if len(codes) <= _SMALL else np.int64
+        kind: type[np.integer] = np.int32 if len(codes) <= SMALL else np.int64
         counts = [np.zeros(groups * width, dtype=kind) for width in widths]
         for first in range(0, len(codes), _BLOCK):
             rows = slice(first, first + _BLOCK)

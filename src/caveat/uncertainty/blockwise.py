@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._blocks import BLOCK_ELEMENTS, row_blocks
-from .._validation import CLASS_AXES, FloatArray, check_block, check_finite
+from .._probabilities import CLASS_AXES, check_block
+from .._validation import FloatArray, check_finite
 from ..predictions.categorical import Categorical, read_classes, softmax
 
 _SINGLE_CLASSES = 100
