@@ -13,6 +13,7 @@ from ._generators import Generators
 from ._inputs import rows_of
 from ._plan import PassPlan
 from ._probe import Memory, at_once, one_tensor
+from ._products import quick_products
 
 MEBIBYTE = 2**20
 
@@ -70,7 +71,9 @@ def run(
     few = plan.few_at_once and total <= _FEW
     if few:
         plan = replace(plan, at_once=True)
-    with torch.no_grad(), Generators(plan.device).kept():
+    weights = sum(weight.numel() for weight in plan.module.parameters())
+    products = quick_products(plan.device, weights * total * passes)
+    with torch.no_grad(), Generators(plan.device).kept(), products:
         rows, together = chunks(plan, total, passes, batch_size)
         if few:
             # Equal parts, so that large weights are not read once more for the last few passes.

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from ...exceptions import OptionError
+from .._products import quick_products
 from ._factories import Factory
 from ._frozen import frozen_parts, split
 from ._problem import as_input, suited
@@ -90,7 +91,9 @@ class Trained:
         if copies is not None:
             chosen = torch.as_tensor(np.asarray(copies))
             state = {name: value[chosen] for name, value in state.items()}
-        with torch.no_grad(), without_vmap_warnings():
+        numbers = sum(value.numel() for value in state.values())
+        products = quick_products(where, numbers * min(len(samples) or _ROWS, _ROWS))
+        with torch.no_grad(), without_vmap_warnings(), products:
             return self._passes(state, samples, where)
 
     def _passes(self, state: State, X: Any, device: torch.device) -> np.ndarray:
