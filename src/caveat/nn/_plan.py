@@ -1,6 +1,6 @@
 """How Monte-Carlo passes of one module are run."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import torch
@@ -10,6 +10,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from ._generators import Generators
 from ._graph import Parts, clones
 from ._probe import Memory, Noise
+from .noise import Masks
 
 NOTHING_RANDOM = "nothing random"
 
@@ -42,7 +43,9 @@ class PassPlan:
     dtype, device, sample
         Precision and place of the passes, and the rows that were used for the preparation.
     few_at_once : bool
-        Whether passes of few rows run at once, though those of many do not.
+        Whether passes of few rows run in one batch, though those of many do not.
+    in_batch, masks, last_masks
+        Whether the passes of a call run so; what they drop, kept for the next call of the same.
     """
 
     way: str
@@ -62,6 +65,19 @@ class PassPlan:
     device: torch.device
     sample: tuple[Tensor, ...]
     few_at_once: bool = False
+    in_batch: bool = False
+    masks: Masks | None = None
+    last_masks: dict[bytes, Masks] = field(default_factory=dict)
+
+    def masks_of(self, keys: Tensor) -> Masks | None:
+        """Return what is known of the masks of some passes, and forget those of others."""
+        if self.device.type != "cpu":  # pragma: no cover - where they are drawn quickly
+            return None
+        name = keys.numpy().tobytes()
+        if (known := self.last_masks.get(name)) is None:
+            self.last_masks.clear()
+            known = self.last_masks[name] = Masks()
+        return known
 
     @property
     def random(self) -> bool:

@@ -30,11 +30,11 @@ from ._probe import (
     measure,
     one_tensor,
     settle_rows,
+    shares_batch,
     vectorizes,
 )
 from ._torch_noise import Observer, find_row_axes
 from .layers._stochastic import number_layers, stochastic_layers
-from .layers.dropout import Dropout
 
 logger = logging.getLogger("caveat.nn")
 
@@ -89,10 +89,13 @@ class _Preparation:
         if self.untold and way != NOTHING_RANDOM:
             reasons = (*reasons, _UNTOLD)
         run = self.seeded(probed)
+        joinable = all(_grows(*pair) for pair in zip(few, more, strict=True))
         return PassPlan(
             way=way,
             at_once=not slow,
-            few_at_once=slow == CONVOLUTIONS and self._few_at_once(probed, few),
+            few_at_once=slow == CONVOLUTIONS
+            and joinable
+            and shares_batch(self.noise, probed.repeated, few, self.keys),
             reasons=(*reasons, *([slow] if slow not in ("", "-") else [])),
             off=tuple(_off(self.bare)),
             module=self.double,
@@ -101,7 +104,7 @@ class _Preparation:
             noise=self.noise,
             once_memory=measure(self.bare, probed.once, clones(self.two), clones(self.three)),
             repeated_memory=measure(self.bare, run, few, more),
-            joinable=all(_grows(*pair) for pair in zip(few, more, strict=True)),
+            joinable=joinable,
             row_shape=tuple(self.output.shape[1:]),
             last=last_module(self.double, graph),
             dtype=dtype,
@@ -159,11 +162,6 @@ class _Preparation:
                 replace(each, repeated=on_clones(each.repeated)) for each in (parts, probed)
             )
         return parts, probed
-
-    def _few_at_once(self, probed: Parts, values: tuple[Any, ...]) -> bool:
-        """Whether passes can run at once, and no convolution has weights of its own in each."""
-        drops = all(isinstance(layer, Dropout) for layer in stochastic_layers(self.bare))
-        return drops and not vectorizes(self.noise, probed.repeated, values, self.keys)
 
     def why_not_at_once(self, parts: Parts, probed: Parts, values: tuple[Any, ...]) -> str:
         """Return why the passes go one after another, or an empty text."""

@@ -36,10 +36,16 @@ class Noise:
     row_axes: Mapping[int, RowAxis | None]
     foreign: bool
 
-    def apply(self, function: Callable[..., Any], key: Tensor, *values: Any) -> Any:
-        """Return what the function gives in the pass of a key."""
+    def apply(
+        self,
+        function: Callable[..., Any],
+        key: Tensor,
+        *values: Any,
+        masks: noise.Masks | None = None,
+    ) -> Any:
+        """Return what the function gives in the pass of a key, or in those of several."""
         with ExitStack() as stack:
-            stack.enter_context(noise.keyed(key, shared=True))
+            stack.enter_context(noise.in_passes(key, masks))
             if self.row_axes:
                 stack.enter_context(KeyedDropout(self.first_place, self.row_axes))
             if self.foreign:
@@ -242,6 +248,29 @@ def vectorizes(
     except Exception as error:
         return f"torch.vmap cannot run it ({first_line(error)})"
     return "" if agree(actual, expected) else "torch.vmap gives other numbers"
+
+
+def shares_batch(
+    noise_of: Noise, function: Callable[..., Any], values: tuple[Any, ...], keys: Tensor
+) -> bool:
+    """Whether rows of several passes can be in one batch."""
+    expected = torch.stack([one_tensor(noise_of.apply(function, key, *values)) for key in keys])
+    with suppress(Exception):
+        return agree(in_one_batch(noise_of, function, values, keys), expected)
+    return False
+
+
+def in_one_batch(
+    noise_of: Noise,
+    function: Callable[..., Any],
+    values: tuple[Any, ...],
+    keys: Tensor,
+    masks: noise.Masks | None = None,
+) -> Tensor:
+    """Return what a function gives for each key, the rows of all passes one after another."""
+    passes = len(keys)
+    rows = (each.expand(passes, *each.shape).flatten(0, 1) for each in values)
+    return one_tensor(noise_of.apply(function, keys, *rows, masks=masks)).unflatten(0, (passes, -1))
 
 
 def at_once(function: Callable[[Tensor], Tensor], keys: Tensor) -> Tensor:

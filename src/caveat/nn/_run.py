@@ -12,7 +12,7 @@ from ..exceptions import ShapeError
 from ._generators import Generators
 from ._inputs import rows_of
 from ._plan import PassPlan
-from ._probe import Memory, at_once, one_tensor
+from ._probe import Memory, at_once, in_one_batch, one_tensor
 from ._products import quick_products
 
 MEBIBYTE = 2**20
@@ -24,7 +24,7 @@ _CPU_LIMIT = 256 * MEBIBYTE
 _DEVICE_LIMIT = 4096 * MEBIBYTE
 
 _FEW = 4
-"""Rows up to which convolutions on a CPU are faster with all passes at once."""
+"""Rows up to which convolutions on a CPU are faster with many passes in one batch."""
 
 _TOGETHER = 8
 """Passes in one launch that keep a GPU busy."""
@@ -53,7 +53,7 @@ def chunks(
     rows = min(rows, batch_size or rows, plan.repeated_memory.rows(most // least))
     if not plan.joinable or passes == 1:
         rows = min(rows, plan.once_memory.rows(budget(plan.device, plan.once_memory)))
-    if not plan.at_once:
+    if not (plan.at_once or plan.in_batch):
         return rows, 1
     return rows, max(1, min(passes, most // max(1, plan.repeated_memory.of(rows))))
 
@@ -68,14 +68,13 @@ def run(
     """Return the outputs of all passes, (passes, rows, ...); without keys one, without noise."""
     total = len(inputs[0])
     passes = 1 if keys is None else len(keys)
-    few = plan.few_at_once and total <= _FEW
-    if few:
-        plan = replace(plan, at_once=True)
+    masks = None if keys is None else plan.masks_of(keys)
+    plan = replace(plan, in_batch=plan.few_at_once and total <= _FEW, masks=masks)
     weights = sum(weight.numel() for weight in plan.module.parameters())
     products = quick_products(plan.device, weights * total * passes)
     with torch.no_grad(), Generators(plan.device).kept(), products:
         rows, together = chunks(plan, total, passes, batch_size)
-        if few:
+        if plan.in_batch:
             # Equal parts, so that large weights are not read once more for the last few passes.
             together = math.ceil(passes / max(1, round(passes / together)))
         blocks = [slice(low, min(low + rows, total)) for low in range(0, total, rows)]
@@ -153,7 +152,11 @@ def _once(
 
 
 def _repeat(plan: PassPlan, values: tuple[Any, ...], keys: Tensor) -> Tensor:
+    if plan.in_batch:
+        return in_one_batch(plan.noise, plan.parts.repeated, values, keys, plan.masks)
+    masks = None if plan.at_once else plan.masks
+
     def one(key: Tensor) -> Tensor:
-        return one_tensor(plan.noise.apply(plan.parts.repeated, key, *values))
+        return one_tensor(plan.noise.apply(plan.parts.repeated, key, *values, masks=masks))
 
     return at_once(one, keys) if plan.at_once else torch.stack([one(key) for key in keys])

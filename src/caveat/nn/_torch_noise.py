@@ -15,7 +15,7 @@ _SELU_FLOOR = -1.7580993408473766  # what alpha dropout sets units to: minus sca
 
 
 def _dropped(x: Tensor, kept: Tensor, rate: float) -> Tensor:
-    return x * (kept / (1 - rate) if rate < 1 else kept)
+    return noise.times_mask(x, kept / (1 - rate) if rate < 1 else kept)
 
 
 def _alpha_dropped(x: Tensor, kept: Tensor, rate: float) -> Tensor:
@@ -23,7 +23,8 @@ def _alpha_dropped(x: Tensor, kept: Tensor, rate: float) -> Tensor:
     if rate == 1:
         return x * 0
     scale = ((1 - rate) * (1 + rate * _SELU_FLOOR**2)) ** -0.5
-    return (x * kept + _SELU_FLOOR * (1 - kept)) * scale - scale * _SELU_FLOOR * rate
+    floor = noise.times_mask(torch.full_like(x, _SELU_FLOOR), 1 - kept)
+    return (noise.times_mask(x, kept) + floor) * scale - scale * _SELU_FLOOR * rate
 
 
 _DROPOUTS: dict[Any, tuple[Callable[[Tensor, Tensor, float], Tensor], bool]] = {

@@ -8,7 +8,7 @@ gives the same noise. There is no generator whose state could be shared, saved o
 Outside of `keyed` the layers draw from torch's own generator, as any module does.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -42,12 +42,37 @@ _DRAW = {
 }
 
 
+class Masks:
+    """What is kept in some passes, for the next time that they are run.
+
+    Parameters
+    ----------
+    room : int
+        How many bytes the masks may take.
+    """
+
+    def __init__(self, room: int = 2**26) -> None:
+        self._room = room
+        self._known: dict[Hashable, Tensor] = {}
+
+    def get(self, name: Hashable, draw: Callable[[], Tensor]) -> Tensor:
+        """Return the mask of a name, drawn at the first time and, if there is room, kept."""
+        mask = self._known.get(name)
+        if mask is None:
+            mask = draw()
+            if mask.nbytes <= self._room:
+                self._room -= mask.nbytes
+                self._known[name] = mask
+        return mask
+
+
 @dataclass(frozen=True)
 class Noise:
-    """The source of the layers' noise inside `keyed`."""
+    """The source of the layers' noise inside `keyed` and `in_passes`."""
 
     key: Tensor
     shared: bool
+    masks: Masks | None = None
     calls: dict[int, int] = field(default_factory=dict)
     """How often each layer, by its ``id``, was called so far."""
 
@@ -78,11 +103,39 @@ def keyed(key: Tensor, *, shared: bool = False) -> Iterator[None]:
         Whether all rows of a batch share one mask, as one pass over all samples should; in training
         each row has its own.
     """
-    token = _CURRENT.set(Noise(key, shared))
+    with _in_force(Noise(key, shared)):
+        yield
+
+
+@contextmanager
+def in_passes(key: Tensor, masks: Masks | None = None) -> Iterator[None]:
+    """Let layers draw the shared noise of one pass, or of several whose rows are in one batch.
+
+    Parameters
+    ----------
+    key : int32 Tensor of shape (2,) or (passes, 2)
+        With several keys, dropout takes a batch for as many of equal size, one after another.
+    masks : Masks, optional
+        Where masks of dropout are kept; on a CPU and outside of ``torch.vmap``.
+    """
+    with _in_force(Noise(key, True, masks)):
+        yield
+
+
+@contextmanager
+def _in_force(source: Noise) -> Iterator[None]:
+    token = _CURRENT.set(source)
     try:
         yield
     finally:
         _CURRENT.reset(token)
+
+
+def times_mask(x: Tensor, mask: Tensor) -> Tensor:
+    """Return x with the mask of one pass, or with the masks of several whose rows are in one batch."""
+    if mask.dim() == x.dim():
+        return x * mask
+    return (x.unflatten(0, (len(mask), -1)) * mask).flatten(0, 1)
 
 
 def current() -> Noise | None:
@@ -163,7 +216,11 @@ def kept(key: Tensor | None, place: int, shape: Sequence[int], like: Tensor, p: 
     """
     if key is None:
         return uniform(None, place, shape, like) >= p
-    return at_least(_bits(key, place, shape, like), p, like.dtype)
+    now = current()
+    if now is None or now.masks is None:
+        return at_least(_bits(key, place, shape, like), p, like.dtype)
+    name = key.numpy().tobytes(), place, tuple(shape), p, like.dtype
+    return now.masks.get(name, lambda: at_least(_bits(key, place, shape, like), p, like.dtype))
 
 
 @describe_parameters(_DRAW)

@@ -18,6 +18,11 @@ def _wide(x: Tensor) -> Tensor:
     return torch.empty((), dtype=torch.promote_types(x.dtype, torch.float32), device=x.device)
 
 
+def kept_units(layer: Stochastic, shape: Sequence[int], x: Tensor, p: float) -> Tensor:
+    """Return 0 with probability p and otherwise 1, as bytes: products with them are quick."""
+    return layer.kept(shape, _wide(x), p).view(torch.uint8)
+
+
 def keep_mask(layer: Stochastic, shape: Sequence[int], x: Tensor, p: float) -> Tensor:
     """Return 0 with probability p, and otherwise what keeps the mean at 1."""
     return layer.kept(shape, _wide(x), p).to(x.dtype).div_(1 - p)

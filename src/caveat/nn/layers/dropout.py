@@ -3,7 +3,8 @@
 from torch import Tensor
 
 from ._checks import check_axes, check_drop
-from ._masks import keep_mask
+from ..noise import times_mask
+from ._masks import kept_units
 from ._stochastic import Stochastic
 
 
@@ -50,7 +51,8 @@ class Dropout(Stochastic):
             return x
         check_axes(x, 2, f"(rows, {self._units}...)")
         rows = 1 if self.shared else x.shape[0]
-        return x * keep_mask(self, (rows, *self._mask_shape(x)), x, self.p)
+        kept = kept_units(self, (rows, *self._mask_shape(x)), x, self.p)
+        return times_mask(x, kept).mul_(x.new_ones(()).div_(1 - self.p))
 
     _units = ""
 
