@@ -134,3 +134,27 @@ def test_what_is_kept_is_where_uniform_numbers_are_at_least_p(dtype, p):
     assert torch.equal(noise.kept(keys, 5, (7, 300), like, p), expected)
     mapped = torch.vmap(lambda key: noise.kept(key, 5, (7, 300), like, p))(keys)
     assert torch.equal(mapped, expected)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("p", [0.0, 0.05, 1.0])
+@pytest.mark.parametrize("part", [1, 700, 2**18])
+def test_masks_that_are_kept_are_those_that_are_drawn(dtype, p, part, monkeypatch):
+    monkeypatch.setattr(noise, "_PART", part)
+    keys, like = noise.make_keys(range(5)), torch.empty((), dtype=dtype)
+    masks = noise.Masks()
+    for key in (keys, keys[0]):
+        expected = noise.kept(key, 5, (7, 30), like, p)
+        with noise.in_passes(key, masks):
+            found = noise.kept(key, 5, (7, 30), like, p)
+            assert noise.kept(key, 5, (7, 30), like, p) is found
+            other = noise.kept(key, 6, (7, 30), like, 0.5)
+        assert torch.equal(found, expected)
+        assert torch.equal(other, noise.kept(key, 6, (7, 30), like, 0.5))
+
+
+def test_masks_are_kept_while_there_is_room():
+    masks, mask = noise.Masks(room=10), torch.ones(6, dtype=torch.bool)
+    first = masks.get("first", lambda: mask)
+    assert masks.get("first", mask.clone) is first
+    assert masks.get("second", mask.clone) is not masks.get("second", mask.clone)

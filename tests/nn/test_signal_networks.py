@@ -11,7 +11,15 @@ import caveat
 from caveat.estimators import preset
 from caveat.estimators.presets import PRESETS
 from caveat.exceptions import CaveatError, UnknownNameError
-from caveat.nn import AlexNet1d, ShallowConvNet, VideoTransformer, XResNet1d
+from caveat.nn import (
+    AlexNet1d,
+    ShallowConvNet,
+    VideoTransformer,
+    XResNet1d,
+    noise,
+    signal_networks,
+)
+from caveat.nn.layers import SpatialDropout
 
 
 def count(module):
@@ -249,16 +257,45 @@ def test_few_samples_are_predicted_by_networks_that_are_kept(name, monkeypatch):
     assert not np.allclose(again, few)
 
 
-def test_passes_of_few_rows_run_at_once_and_are_the_same():
-    make, shape = SMALL["xresnet"]
-    network = make(stochastic="dropout", rate=0.3).eval()
+@pytest.mark.parametrize("count", [1, 2])
+@pytest.mark.parametrize("name", ["alexnet", "xresnet"])
+@pytest.mark.parametrize(
+    "stochastic", ["dropout", SpatialDropout, nn.Dropout, nn.Dropout1d, nn.AlphaDropout]
+)
+def test_passes_of_few_rows_run_at_once_and_are_the_same(name, stochastic, count, monkeypatch):
+    make, shape = SMALL[name]
+    network = make(stochastic=stochastic, rate=0.3).eval()
     X = np.random.default_rng(0).normal(size=(9, *shape)).astype(np.float32)
     plan = caveat.nn.explain(network, X)
     assert (plan.at_once, plan.few_at_once) == (False, True)
     many = caveat.nn.monte_carlo(plan, X, 5, random_state=0)
-    few = caveat.nn.monte_carlo(plan, X[:2], 5, random_state=0)
-    torch.testing.assert_close(few, many[:, :2], rtol=1e-4, atol=1e-5)
-    # Convolutions that draw their weights would be slower at once.
-    assert not caveat.nn.explain(
-        SMALL["alexnet"][0](stochastic="flipout").eval(), X=np.zeros((3, 1, 64), np.float32)
-    ).few_at_once
+    plan = caveat.nn.explain(network, X)
+    few = caveat.nn.monte_carlo(plan, X[:count], 5, random_state=0)
+    torch.testing.assert_close(few, many[:, :count], rtol=1e-4, atol=1e-5)
+    other = caveat.nn.monte_carlo(plan, X[:count], 5, random_state=1)
+    assert not torch.allclose(few, other)
+    # What was dropped in the passes of before is known; that of others is forgotten.
+    monkeypatch.setattr(noise, "_kept_by_parts", None)
+    assert torch.equal(caveat.nn.monte_carlo(plan, X[:count], 5, random_state=1), other)
+    with pytest.raises(TypeError, match="not callable"):
+        caveat.nn.monte_carlo(plan, X[:count], 5, random_state=0)
+
+
+def test_convolutions_that_draw_weights_and_batches_that_are_mixed_run_one_by_one():
+    class Mixing(nn.Module):
+        def forward(self, x):
+            return x - x.mean(0)
+
+    make, shape = SMALL["alexnet"]
+    X = np.random.default_rng(0).normal(size=(3, *shape)).astype(np.float32)
+    mixing = make(stochastic="dropout", rate=0.3)
+    mixing.insert(4, Mixing())
+    for network in (mixing, make(stochastic="flipout")):
+        assert not caveat.nn.explain(network.eval(), X).few_at_once
+
+
+@pytest.mark.parametrize("length", [2, 7, 8])
+def test_means_of_pairs_are_those_of_torch(length):
+    x = torch.randn(3, 5, length, generator=torch.Generator().manual_seed(0))
+    expected = nn.AvgPool1d(2, ceil_mode=True)(x)
+    torch.testing.assert_close(signal_networks._MeansOfPairs()(x), expected, rtol=0, atol=0)

@@ -253,11 +253,26 @@ def vectorizes(
 def shares_batch(
     noise_of: Noise, function: Callable[..., Any], values: tuple[Any, ...], keys: Tensor
 ) -> bool:
-    """Whether rows of several passes can be in one batch."""
+    """Whether rows of several passes can be in one batch, each as if it were alone."""
     expected = torch.stack([one_tensor(noise_of.apply(function, key, *values)) for key in keys])
     with suppress(Exception):
-        return agree(in_one_batch(noise_of, function, values, keys), expected)
+        return all(
+            # What is no number in the other passes shows wherever rows are mixed.
+            agree(
+                _in_batch(noise_of, function, _alone(values, own, keys), keys)[own], expected[own]
+            )
+            for own in range(len(keys))
+        )
     return False
+
+
+def _alone(values: tuple[Tensor, ...], own: int, keys: Tensor) -> list[Tensor]:
+    """Return values for each key, of which those of one key alone are numbers."""
+    others = torch.arange(len(keys)) != own
+    parts = [torch.stack([each] * len(keys)) for each in values]
+    for each in parts:
+        each[others] = float("nan") if each.is_floating_point() else 0
+    return parts
 
 
 def in_one_batch(
@@ -268,9 +283,20 @@ def in_one_batch(
     masks: noise.Masks | None = None,
 ) -> Tensor:
     """Return what a function gives for each key, the rows of all passes one after another."""
-    passes = len(keys)
-    rows = (each.expand(passes, *each.shape).flatten(0, 1) for each in values)
-    return one_tensor(noise_of.apply(function, keys, *rows, masks=masks)).unflatten(0, (passes, -1))
+    parts = [each.expand(len(keys), *each.shape) for each in values]
+    return _in_batch(noise_of, function, parts, keys, masks)
+
+
+def _in_batch(
+    noise_of: Noise,
+    function: Callable[..., Any],
+    parts: list[Tensor],
+    keys: Tensor,
+    masks: noise.Masks | None = None,
+) -> Tensor:
+    rows = (each.flatten(0, 1) for each in parts)
+    output = one_tensor(noise_of.apply(function, keys, *rows, masks=masks))
+    return output.unflatten(0, (len(keys), -1))
 
 
 def at_once(function: Callable[[Tensor], Tensor], keys: Tensor) -> Tensor:

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from itertools import accumulate, pairwise
-from math import ceil
+from math import ceil, prod
 
 import numpy as np
 import torch
@@ -32,6 +32,9 @@ _CALLS = 0x0CA11000
 _BITS = 23
 """Bits of a uniform number: halfway between two steps it is exact in float32, never 0 or 1."""
 
+
+_PART = 2**18
+"""Numbers that are hashed at once on a CPU."""
 
 _DRAW = {
     "key": "key : int32 Tensor of shape (..., 2), or None\n"
@@ -132,7 +135,7 @@ def _in_force(source: Noise) -> Iterator[None]:
 
 
 def times_mask(x: Tensor, mask: Tensor) -> Tensor:
-    """Return x with the mask of one pass, or with the masks of several whose rows are in one batch."""
+    """Return x with the mask of one pass, or with those of several whose rows are in one batch."""
     if mask.dim() == x.dim():
         return x * mask
     return (x.unflatten(0, (len(mask), -1)) * mask).flatten(0, 1)
@@ -220,7 +223,7 @@ def kept(key: Tensor | None, place: int, shape: Sequence[int], like: Tensor, p: 
     if now is None or now.masks is None:
         return at_least(_bits(key, place, shape, like), p, like.dtype)
     name = key.numpy().tobytes(), place, tuple(shape), p, like.dtype
-    return now.masks.get(name, lambda: at_least(_bits(key, place, shape, like), p, like.dtype))
+    return now.masks.get(name, lambda: _kept_by_parts(key, place, shape, like, p))
 
 
 @describe_parameters(_DRAW)
@@ -321,11 +324,24 @@ def normal_from_bits(bits: Tensor, out: Tensor) -> Tensor:
     return torch.erfinv(out, out=out).mul_(2.0**0.5)
 
 
+def _kept_by_parts(key: Tensor, place: int, shape: Sequence[int], like: Tensor, p: float) -> Tensor:
+    """Return what `kept` does, some keys at a time, in arrays that stay in the cache."""
+    keys, count = key.reshape(-1, 2), prod(shape)
+    index = torch.arange(count, dtype=torch.int32)
+    parts = keys.split(max(1, _PART // max(1, count)))
+    bits, work = torch.empty(2, len(parts[0]), count, dtype=torch.int32)
+    found = torch.empty(len(keys), count, dtype=torch.bool)
+    places = torch.tensor([place], dtype=torch.int32)
+    for part, rows in zip(parts, found.split(len(parts[0])), strict=True):
+        few = bits[: len(part)]
+        fill_bits(part, places, index, [count], few, work[: len(part)])
+        rows.copy_(at_least(few, p, like.dtype))
+    return found.reshape(*key.shape[:-1], *shape)
+
+
 def _bits(key: Tensor, place: int, shape: Sequence[int], like: Tensor) -> Tensor:
     """Return 32 mixed bits for every element; keys (..., 2) give (..., *shape)."""
-    count = 1
-    for size in shape:
-        count *= size
+    count = prod(shape)
     key = derive_key(key, place)
     index = torch.arange(count, dtype=torch.int32, device=like.device)
     bits = _mix(_mix(index ^ key[..., :1]) ^ key[..., 1:])

@@ -189,7 +189,7 @@ class _Block(nn.Module):
         )  # fmt: skip
         shortcut: list[nn.Module] = []
         if stride > 1:
-            shortcut.append(nn.AvgPool1d(stride, ceil_mode=True))
+            shortcut.append(_MeansOfPairs())
         if inputs != outputs:
             shortcut += _normed(inputs, outputs, 1)
         self.shortcut = nn.Sequential(*shortcut)
@@ -202,6 +202,16 @@ class _Block(nn.Module):
 def _normed(inputs: int, outputs: int, kernel: int, stride: int = 1) -> list[nn.Module]:
     convolution = _Convolution(inputs, outputs, kernel, stride, padding=kernel // 2, bias=False)
     return [convolution, nn.BatchNorm1d(outputs)]
+
+
+class _MeansOfPairs(nn.Module):
+    """Means of neighbors; a last one without a neighbor stays. Much faster than torch's pooling."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        first, second = x[:, :, ::2], x[:, :, 1::2]
+        if x.shape[2] % 2:
+            second = torch.cat([second, first[:, :, -1:]], dim=2)
+        return (first + second) / 2
 
 
 class _MeanAndMaximum(nn.Module):

@@ -2,8 +2,8 @@
 
 from torch import Tensor
 
-from ._checks import check_axes, check_drop
 from ..noise import times_mask
+from ._checks import check_axes, check_drop
 from ._masks import kept_units
 from ._stochastic import Stochastic
 
@@ -52,7 +52,7 @@ class Dropout(Stochastic):
         check_axes(x, 2, f"(rows, {self._units}...)")
         rows = 1 if self.shared else x.shape[0]
         kept = kept_units(self, (rows, *self._mask_shape(x)), x, self.p)
-        return times_mask(x, kept).mul_(x.new_ones(()).div_(1 - self.p))
+        return times_mask(x, kept).mul_(1 / (1 - self.p))
 
     _units = ""
 
