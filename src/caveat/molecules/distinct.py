@@ -113,8 +113,8 @@ def distinct(batch: "GraphBatch", depth: int, alike: int) -> Distinct:
 
 def _rows(keys: Tensor) -> tuple[Tensor, Tensor]:
     """Return the first row of each different key, and for each row the number of its key."""
-    found, place = torch.unique(keys, return_inverse=True)
-    first = torch.full_like(found, len(keys))
+    different, place = torch.unique(keys, return_inverse=True)
+    first = torch.full_like(different, len(keys))
     rows = torch.arange(len(keys), device=keys.device)
     return first.scatter_reduce_(0, place, rows, "amin"), place
 

@@ -161,7 +161,15 @@ class GraphBatch:
     _kept: dict[tuple[int, int], "Distinct"] = field(default_factory=dict, repr=False)
 
     def distinct(self, depth: int, alike: int) -> "Distinct":
-        """Return the rows that a network has to compute; see `caveat.molecules.distinct`."""
+        """Return the rows that a network has to compute.
+
+        Parameters
+        ----------
+        depth : int
+            How often messages are passed, counting the first.
+        alike : int
+            In how many steps from the first on equal surroundings give equal messages.
+        """
         from .distinct import distinct
 
         if (depth, alike) not in self._kept:
