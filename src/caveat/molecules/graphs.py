@@ -1,7 +1,7 @@
 """Molecules as graphs: packed arrays for all, and packed tensors for a batch of them."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from os import PathLike
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
@@ -12,6 +12,8 @@ from ..exceptions import FileFormatError, ShapeError
 
 if TYPE_CHECKING:
     from torch import Tensor
+
+    from .distinct import Distinct
 
 __all__ = ["GraphBatch", "MoleculeGraphs", "Sums"]
 
@@ -127,7 +129,8 @@ class Sums(NamedTuple):
     offsets_back: "Tensor"
 
 
-class GraphBatch(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class GraphBatch:
     """Molecules as tensors.
 
     Attributes
@@ -143,6 +146,8 @@ class GraphBatch(NamedTuple):
         The atoms of a molecule.
     sizes : Tensor of shape (molecules,)
         Numbers of atoms.
+    atom_keys, edge_keys : int64 Tensors of shapes (atoms,) and (edges,)
+        Hashes of the features.
     """
 
     atoms: "Tensor"
@@ -151,6 +156,25 @@ class GraphBatch(NamedTuple):
     arriving: Sums
     pooled: Sums
     sizes: "Tensor"
+    atom_keys: "Tensor"
+    edge_keys: "Tensor"
+    _kept: dict[tuple[int, int], "Distinct"] = field(default_factory=dict, repr=False)
+
+    def distinct(self, depth: int, alike: int) -> "Distinct":
+        """Return the rows that a network has to compute.
+
+        Parameters
+        ----------
+        depth : int
+            How often messages are passed, counting the first.
+        alike : int
+            In how many steps from the first on equal surroundings give equal messages.
+        """
+        from .distinct import distinct
+
+        if (depth, alike) not in self._kept:
+            self._kept[depth, alike] = distinct(self, depth, alike)
+        return self._kept[depth, alike]
 
 
 def starts(counts: NDArray[np.integer]) -> NDArray[np.int64]:

@@ -118,6 +118,8 @@ class MessagePassing(nn.Module):
         self.aggregation = check_choice(aggregation, "aggregation", ("mean", "sum", "norm"))
         check_choice(stochastic, "stochastic", (None, "dropout", "concrete"))
         check_choice(head, "head", (None, "mean-std"))
+        # Dropout draws for each bond after the first step, Concrete dropout before it.
+        self.alike = {None: depth + 1, "dropout": 1, "concrete": 0}[stochastic]
 
         def linear(inputs: int, outputs: int, **options: Any) -> nn.Module:
             if stochastic == "concrete":
@@ -149,15 +151,20 @@ class MessagePassing(nn.Module):
 
     def fingerprint(self, batch: GraphBatch) -> Tensor:
         """Return the learned features of each molecule, (molecules, hidden)."""
-        begun = self.edge_input(batch.edges)
+        rows = batch.distinct(self.depth, self.alike)
+        begun = self.edge_input(rows.edges)
         edges = torch.relu(begun)
-        for _ in range(1, self.depth):
-            heard = _Sum.apply(edges, *batch.messages)
-            edges = self.edge_drop(torch.relu(begun + self.edge_update(heard)))
-        arrived = _Sum.apply(edges, *batch.arriving)
-        atoms = self.atom_output(torch.cat([batch.atoms, arrived], 1))
+        for step in rows.steps:
+            heard = self.edge_update(_Sum.apply(edges, *step.heard))
+            if step.joined is None:
+                joined = begun + heard
+            else:
+                joined = _Sum.apply(torch.cat([begun, heard]), *step.joined)
+            edges = self.edge_drop(torch.relu(joined))
+        arrived = _Sum.apply(edges, *rows.arriving)
+        atoms = self.atom_output(torch.cat([rows.atoms, arrived], 1))
         atoms = self.atom_drop(torch.relu(atoms))
-        pooled = _Sum.apply(atoms, *batch.pooled)
+        pooled = _Sum.apply(atoms, *rows.pooled)
         if self.aggregation == "mean":
             return pooled / batch.sizes[:, None]
         return pooled / 100 if self.aggregation == "norm" else pooled

@@ -8,6 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from .distinct import mixed, offsets_of, pieces, row_keys
 from .graphs import GraphBatch, MoleculeGraphs, Sums, ragged, starts
 
 __all__ = ["PackedGraphs"]
@@ -32,7 +33,7 @@ class _Pieces:
     def pick(self, rows: Tensor) -> tuple[Tensor, Tensor]:
         """Return the numbers of some molecules, and how many each has."""
         counts = self.counts[rows]
-        return self.values[_ragged(self.starts[rows], counts)], counts
+        return self.values[pieces(self.starts[rows], counts)], counts
 
 
 class PackedGraphs:
@@ -62,9 +63,11 @@ class PackedGraphs:
         messages = np.bincount(molecule[hearer], minlength=len(graphs))
         back = np.argsort(heard, kind="stable")
         edges, heard_by = len(source), np.bincount(heard, minlength=len(source))
-        pieces: dict[str, tuple[np.ndarray, np.ndarray]] = {
+        parts: dict[str, tuple[np.ndarray, np.ndarray]] = {
             "atoms": (graphs.atoms, graphs.atom_counts),
             "bonds": (graphs.bonds, graphs.bond_counts),
+            "atom_keys": (row_keys(graphs.atoms), graphs.atom_counts),
+            "bond_keys": (row_keys(graphs.bonds), graphs.bond_counts),
             "source": (source - own_atom, edge_counts),
             "target": (target - own_atom, edge_counts),
             "arriving": (arriving - own_edge, edge_counts),
@@ -74,7 +77,7 @@ class PackedGraphs:
             "heard_back": (hearer[back] - own_edge[heard[back]], messages),
             "heard_by": (heard_by, edge_counts),
         }
-        self._tensors = {name: _Pieces.of(*pair) for name, pair in pieces.items()}
+        self._tensors = {name: _Pieces.of(*pair) for name, pair in parts.items()}
 
     def __len__(self) -> int:
         return len(self._graphs)
@@ -95,12 +98,12 @@ class PackedGraphs:
         """Return the graphs on a device."""
         moved = object.__new__(type(self))
         moved._graphs = self._graphs
-        moved._tensors = {name: pieces.to(device) for name, pieces in self._tensors.items()}
+        moved._tensors = {name: own.to(device) for name, own in self._tensors.items()}
         return moved
 
     def pick(self, rows: Tensor) -> GraphBatch:
         """Return some molecules as one batch."""
-        parts = {name: pieces.pick(rows) for name, pieces in self._tensors.items()}
+        parts = {name: own.pick(rows) for name, own in self._tensors.items()}
         atoms, atom_counts = parts["atoms"]
         bonds, bond_counts = parts["bonds"]
         first_atom = atom_counts.cumsum(0) - atom_counts
@@ -111,6 +114,8 @@ class PackedGraphs:
             return values + first.repeat_interleave(counts, output_size=len(values))
 
         source, target = moved("source", first_atom), moved("target", first_atom)
+        atom_keys, bond_keys = parts["atom_keys"][0], parts["bond_keys"][0]
+        edge_keys = mixed(atom_keys[source] + mixed(bond_keys.repeat_interleave(2)))
         features = torch.cat([atoms[source], bonds.repeat_interleave(2, dim=0)], dim=1)
         every_edge = torch.arange(len(source) + 1, device=rows.device)
         every_atom = torch.arange(len(atoms) + 1, device=rows.device)
@@ -120,23 +125,12 @@ class PackedGraphs:
             atoms,
             features,
             Sums(
-                moved("heard", first_edge), _offsets(parts["hears"][0]),
-                moved("heard_back", first_edge), _offsets(parts["heard_by"][0]),
+                moved("heard", first_edge), offsets_of(parts["hears"][0]),
+                moved("heard_back", first_edge), offsets_of(parts["heard_by"][0]),
             ),
-            Sums(moved("arriving", first_edge), _offsets(parts["into"][0]), target, every_edge),
-            Sums(every_atom[:-1], _offsets(atom_counts), owner, every_atom),
+            Sums(moved("arriving", first_edge), offsets_of(parts["into"][0]), target, every_edge),
+            Sums(every_atom[:-1], offsets_of(atom_counts), owner, every_atom),
             atom_counts.to(atoms.dtype),
+            atom_keys,
+            edge_keys,
         )  # fmt: skip
-
-
-def _offsets(counts: Tensor) -> Tensor:
-    return torch.cat([counts.new_zeros(1), counts.cumsum(0)])
-
-
-def _ragged(start: Tensor, length: Tensor) -> Tensor:
-    """Return start, start + 1, ... of each piece, one piece after another."""
-    total = int(length.sum())
-    shift = start - (length.cumsum(0) - length)
-    return torch.arange(total, device=start.device) + shift.repeat_interleave(
-        length, output_size=total
-    )

@@ -115,7 +115,7 @@ class Trained:
             mine = {name: value[part] for name, value in state.items()}
             stacks.append(Stack(module, mine, None, device, stacked=stacked))
         outputs = []
-        for x in blocks(X, device, block_size(X, _ROWS if alone else max(1, _ROWS // count))):
+        for x in blocks(X, device, block_size(X, max(1, _ROWS // count) if stacked else _ROWS)):
             x = x if features is None else features(x)
             given = x if isinstance(x, Tensor) else Shared(x)
             outputs.append(torch.cat([stack.outputs(given).float().cpu() for stack in stacks]))
