@@ -11,15 +11,9 @@ import caveat
 from caveat.estimators import preset
 from caveat.estimators.presets import PRESETS
 from caveat.exceptions import CaveatError, UnknownNameError
-from caveat.nn import (
-    AlexNet1d,
-    ShallowConvNet,
-    VideoTransformer,
-    XResNet1d,
-    noise,
-    signal_networks,
-)
+from caveat.nn import AlexNet1d, ShallowConvNet, VideoTransformer, XResNet1d, noise
 from caveat.nn.layers import SpatialDropout
+from caveat.nn.layers.pooled import MeansOfPairs
 
 
 def count(module):
@@ -267,7 +261,8 @@ def test_passes_of_few_rows_run_at_once_and_are_the_same(name, stochastic, count
     network = make(stochastic=stochastic, rate=0.3).eval()
     X = np.random.default_rng(0).normal(size=(9, *shape)).astype(np.float32)
     plan = caveat.nn.explain(network, X)
-    assert (plan.at_once, plan.few_at_once) == (False, True)
+    assert (plan.way, plan.at_once, plan.few_at_once) == ("graph", False, True)
+    assert plan.once[0].startswith("0 (")
     many = caveat.nn.monte_carlo(plan, X, 5, random_state=0)
     plan = caveat.nn.explain(network, X)
     few = caveat.nn.monte_carlo(plan, X[:count], 5, random_state=0)
@@ -298,4 +293,4 @@ def test_convolutions_that_draw_weights_and_batches_that_are_mixed_run_one_by_on
 def test_means_of_pairs_are_those_of_torch(length):
     x = torch.randn(3, 5, length, generator=torch.Generator().manual_seed(0))
     expected = nn.AvgPool1d(2, ceil_mode=True)(x)
-    torch.testing.assert_close(signal_networks._MeansOfPairs()(x), expected, rtol=0, atol=0)
+    torch.testing.assert_close(MeansOfPairs()(x), expected, rtol=0, atol=0)

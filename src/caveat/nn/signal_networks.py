@@ -10,6 +10,7 @@ from torch.nn import functional
 from .._constructors import declared
 from .._validation import check_integer
 from ..exceptions import OptionError, ShapeError
+from .layers.pooled import MeansOfPairs
 from .networks import Builder, Network
 
 __all__ = ["AlexNet1d", "ShallowConvNet", "VideoTransformer", "XResNet1d"]
@@ -189,7 +190,7 @@ class _Block(nn.Module):
         )  # fmt: skip
         shortcut: list[nn.Module] = []
         if stride > 1:
-            shortcut.append(_MeansOfPairs())
+            shortcut.append(MeansOfPairs())
         if inputs != outputs:
             shortcut += _normed(inputs, outputs, 1)
         self.shortcut = nn.Sequential(*shortcut)
@@ -202,16 +203,6 @@ class _Block(nn.Module):
 def _normed(inputs: int, outputs: int, kernel: int, stride: int = 1) -> list[nn.Module]:
     convolution = _Convolution(inputs, outputs, kernel, stride, padding=kernel // 2, bias=False)
     return [convolution, nn.BatchNorm1d(outputs)]
-
-
-class _MeansOfPairs(nn.Module):
-    """Means of neighbors; a last one without a neighbor stays. Much faster than torch's pooling."""
-
-    def forward(self, x: Tensor) -> Tensor:
-        first, second = x[:, :, ::2], x[:, :, 1::2]
-        if x.shape[2] % 2:
-            second = torch.cat([second, first[:, :, -1:]], dim=2)
-        return (first + second) / 2
 
 
 class _MeanAndMaximum(nn.Module):
