@@ -18,6 +18,7 @@ import torch
 
 import caveat
 from caveat.nn import AlexNet1d, Copy, Training, XResNet1d, losses, train
+from caveat.nn._products import WORTH, quick_products
 from caveat.signals import BandPass, Standardize, make_af_ppg
 from sklearn.pipeline import make_pipeline
 
@@ -55,9 +56,9 @@ def floors(name, network, rate):
     random = partial(base, stochastic="dropout", rate=rate)
     plain, batch = base().eval(), torch.from_numpy(np.repeat(x, 50, axis=0))
 
-    @torch.no_grad()
     def fifty():
-        return plain(batch)
+        with torch.no_grad(), quick_products(torch.device("cpu"), WORTH):
+            return plain(batch)
 
     models = [
         fitted(caveat.MAPClassifier, base),
