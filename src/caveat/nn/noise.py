@@ -330,13 +330,13 @@ def _kept_by_parts(key: Tensor, place: int, shape: Sequence[int], like: Tensor, 
     index = torch.arange(count, dtype=torch.int32)
     parts = keys.split(max(1, _PART // max(1, count)))
     bits, work = torch.empty(2, len(parts[0]), count, dtype=torch.int32)
-    found = torch.empty(len(keys), count, dtype=torch.bool)
+    result = torch.empty(len(keys), count, dtype=torch.bool)
     places = torch.tensor([place], dtype=torch.int32)
-    for part, rows in zip(parts, found.split(len(parts[0])), strict=True):
+    for part, rows in zip(parts, result.split(len(parts[0])), strict=True):
         few = bits[: len(part)]
         fill_bits(part, places, index, [count], few, work[: len(part)])
         rows.copy_(at_least(few, p, like.dtype))
-    return found.reshape(*key.shape[:-1], *shape)
+    return result.reshape(*key.shape[:-1], *shape)
 
 
 def _bits(key: Tensor, place: int, shape: Sequence[int], like: Tensor) -> Tensor:
