@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._validation import FloatArray
-from ._inputs import Labeled, labeled
 from ._core.sharing import shared, sharing
+from ._inputs import Labeled, labeled
 from .states import COARSE, FINE, Grid, SumPairs, sums_of
 from .units import UNITS
 

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from .._validation import FloatArray
 from ..exceptions import CaveatError
 from ..files.batches import BatchPlan, as_numpy, group_attribute
-from ._chunks import Chunk, located
-from ._inputs import columns_of
 from ..metrics.units import mixed, row_keys, unit_of
 from ..predictions import Categorical
+from ._chunks import Chunk, located
+from ._inputs import columns_of
 from .batches import (
     all_counted,
     summarize_batch,
@@ -142,9 +142,7 @@ class _ClassCounter:
         self._keep(mixed(keys), p, truth)
         return True
 
-    def _keep(
-        self, random: NDArray[np.uint64], p: list[NDArray[Any]], truth: NDArray[Any]
-    ) -> None:
+    def _keep(self, random: NDArray[np.uint64], p: list[NDArray[Any]], truth: NDArray[Any]) -> None:
         """Keep the rows with the smallest of all random numbers so far, and some others."""
         self._limit = first_left_out(np.concatenate([*(own[0] for own in self._kept), random]))
         rows = np.flatnonzero(random < self._limit)
@@ -158,7 +156,9 @@ class _ClassCounter:
         keys, p, truth = (np.concatenate(own) for own in zip(*self._kept, strict=True))
         own = keys < self._limit
         keys, p, truth = keys[own], p[own], truth[own]
-        kept = Kept(keys, Categorical(p, classes=self._classes), self._classes[truth], None, None, {})
+        kept = Kept(
+            keys, Categorical(p, classes=self._classes), self._classes[truth], None, None, {}
+        )
         return summary_of_classes(self._counts, kept.smallest(), metrics)
 
 

@@ -26,12 +26,12 @@ _jit = njit(cache=True, nogil=True)
 def _cell(p: Any) -> Any:  # pragma: no cover - compiled
     """Return the cell of a probability; see `cells_of`."""
     distance = min(p, 1 - p)
-    octave = (np.float64(distance).view(np.int64) >> _SHIFT) + (2 - _FIRST)
+    octave: Any = (np.float64(distance).view(np.int64) >> _SHIFT) + (2 - _FIRST)
     octave = min(octave, _SIDE - 1)
     if octave < 2:
         octave = np.int64(distance > 0)
     octave += _LOW if p <= 0.5 else _HIGH
-    place = np.int64(p * _WIDTHS)
+    place: Any = np.int64(p * _WIDTHS)
     if place < _EDGE or place >= _WIDTHS - _EDGE:
         place = octave
     return _HALF if p == 0.5 else place
@@ -39,12 +39,14 @@ def _cell(p: Any) -> Any:  # pragma: no cover - compiled
 
 @_jit
 def count(index: Any, counts: Any) -> None:  # pragma: no cover - compiled
+    """See `Steps.count`."""
     for i in range(len(index)):
         counts[np.uint32(index[i])] += 1
 
 
 @_jit
 def add(index: Any, first: Any, second: Any, sums: Any) -> None:  # pragma: no cover - compiled
+    """See `Steps.add`."""
     for i in range(len(index)):
         j = np.uint32(index[i])
         sums[j, 0] += first[i]
@@ -67,6 +69,7 @@ def _within(cell: Any, base: Any, of: Any, place: Any) -> None:  # pragma: no co
 def tally(
     probability: Any, true: Any, k: Any, base: Any, of: Any, fine: Any, coarse: Any, sums: Any
 ) -> None:  # pragma: no cover - compiled
+    """See `Steps.tally`."""
     work = np.empty((2, _TOGETHER), dtype=np.int32)
     square = np.empty(_TOGETHER)
     for first in range(0, len(probability), _TOGETHER):
@@ -123,6 +126,7 @@ def describe(
     square: Any,
     rank: Any,
 ) -> None:  # pragma: no cover - compiled
+    """See `Steps.describe`."""
     classes, number = columns.shape[0], min(logarithms.shape[1], len(true) - first)
     rows = slice(first, first + number)
     work = np.empty((4, number))

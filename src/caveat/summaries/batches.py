@@ -304,6 +304,7 @@ def _counted(
         if left:
             own = take(left if k is None else within(left, True), rows)
             (states,) = states_of(own, None, unit[rows], plain)
+            assert isinstance(made.states, TalliedStates)
             made = replace(made, states=TalliedStates(states, made.states.tallied))
         if numbers is not None:
             (distributions,) = distributions_of(_taken(numbers, rows), None)

@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._validation import FloatArray
 from ..evaluation.questions import Question
 from ..metrics._core.equal_width import bin_of
 from ..metrics.states import cell_of

@@ -11,7 +11,7 @@ from typing import Any, TypeGuard
 
 import numpy as np
 
-from ..evaluation.questions import MOST_CLASSES, Question
+from ..evaluation.questions import Question
 from ..metrics.condensed import sums_of_rows
 from ..metrics.states import State, SumPairs, made_state
 from .tallies import SCORED, ClassTally, LabelTally, ScoreTally, Tally, TopTally, UncertaintyTally

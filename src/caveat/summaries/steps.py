@@ -4,7 +4,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -131,7 +130,7 @@ def _describe(
     np.copyto(scratch, block)
     scratch[own] -= 1
     np.einsum("ij,ij->j", scratch, scratch, out=square[rows])
-    better, equal = places(block.T, true[rows])
+    better, equal = places(block.T, true[rows].astype(np.intp))
     rank[rows] = better * len(block) + equal - 1
 
 
@@ -161,9 +160,7 @@ def _count(index: NDArray[np.int32], counts: NDArray[np.int32]) -> None:
     np.add(counts, count_by(index, len(counts)), out=counts, casting="same_kind")
 
 
-def _add(
-    index: NDArray[np.int32], first: FloatArray, second: FloatArray, sums: FloatArray
-) -> None:
+def _add(index: NDArray[np.int32], first: FloatArray, second: FloatArray, sums: FloatArray) -> None:
     for own, values in zip(sums.T, (first, second), strict=True):
         own += sum_by(index, values, len(sums))
 

@@ -6,6 +6,7 @@ less. The samples are counted once for each of these, in fine cells and in the c
 unit. Counts add up as arrays do; the sums of the metrics are made of them when they are read.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -30,7 +31,7 @@ BINS = 15
 
 
 @dataclass(frozen=True, eq=False)
-class Tally:
+class Tally(ABC):
     """Counts of samples that add up.
 
     Attributes
@@ -48,9 +49,9 @@ class Tally:
         """The size of the counts."""
         return sum(array.nbytes for array in self.arrays)
 
+    @abstractmethod
     def sums(self, asked: Asked) -> list[list[SumPairs]]:
         """Return the sums of metrics: of all samples over fine cells, of units over coarse ones."""
-        raise NotImplementedError
 
 
 def _added(one: np.ndarray, other: np.ndarray) -> np.ndarray:
@@ -103,6 +104,7 @@ class ClassTally(Tally):
             yield whole, _rows(mean, hit, unit, counts[held], COARSE, square)
 
     def sums(self, asked: Asked) -> list[list[SumPairs]]:
+        """Return the sums of metrics that read each class against the rest."""
         return sums_by_class(asked, list(zip(*self.rows(), strict=True)))
 
 
@@ -114,9 +116,11 @@ class TopTally(ClassTally):
 
     @staticmethod
     def coarse() -> CoarseCells:
+        """Return the coarse cells: within the steps of the smooth calibration error."""
         return coarse_cells(4, 1024)
 
     def sums(self, asked: Asked) -> list[list[SumPairs]]:
+        """Return the sums of metrics that read the most probable class alone."""
         (cuts,) = self.rows()
         return sums_of_top(asked, cuts)
 
@@ -159,6 +163,7 @@ class ScoreTally(Tally):
         return [*_counts(2, groups, 2 * UNITS), np.zeros((groups, 2 * UNITS, 2))]
 
     def sums(self, asked: Asked) -> list[list[SumPairs]]:
+        """Return the sums of metrics that are means of these scores."""
         counts, infinite, totals = self.arrays
         held = np.flatnonzero(counts)
         finite = counts[held] - infinite[held]
@@ -197,6 +202,7 @@ class LabelTally(Tally):
         return cls((_counts(UNITS * square), _counts(UNITS * BINS * square * 2), sums))
 
     def sums(self, asked: Asked) -> list[list[SumPairs]]:
+        """Return the sums of metrics that read labels, or entropies and ranks."""
         labels, ranks, sums = self.arrays
         square = len(labels) // UNITS
         classes = round(square**0.5)
@@ -219,10 +225,10 @@ class LabelTally(Tally):
             mean = np.clip(sums[of, 0] / counts[of], *(ends[place % BINS] for ends in _ends()))
             # So many classes above the true one, so many equal to it, the others below.
             order = np.arange(classes)
-            p = 1.0 + (order < better[:, None]) + (order <= (better + equal)[:, None])
+            height = 1.0 + (order < better[:, None]) + (order <= (better + equal)[:, None])
+            p = np.asarray(height / height.sum(axis=1, keepdims=True))
             # A tie for the first place is right for the first of these.
             true = better + (wrong & (better == 0))
-            p /= p.sum(axis=1, keepdims=True)
             result += sums_of_label(one, place // BINS, ranks[held], true, p, entropies=mean)
         return result
 
