@@ -5,6 +5,8 @@ from dataclasses import replace
 from importlib.util import find_spec
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import caveat
@@ -285,6 +287,7 @@ def test_a_metric_that_reads_more_is_summed_by_itself():
     p, y = samples(usual)
     metric = replace(METRICS["brier"], function=squared, sums=mean_of(squared), name="squared")
     METRICS.register(metric)
+    METRICS.register(replace(metric, name="unsummed", sums=None))
     try:
         parts = summarize_batch(caveat.Categorical(p), y, groups={"half": y > 1}).parts
         for place, rows in [
@@ -293,9 +296,11 @@ def test_a_metric_that_reads_more_is_summed_by_itself():
         ]:  # fmt: skip
             ours = parts[place].states["squared", "", *ANY]
             assert metric.value(ours) == pytest.approx(squared(y[rows], p[rows]))
+            assert ("unsummed", "", *ANY) not in parts[place].states
             assert ("roc_auc_score", "", *ANY) in parts[place].states or place[0] == "class"
     finally:
         METRICS.unregister("squared")
+        METRICS.unregister("unsummed")
 
 
 def squared(y_true, probabilities, *, per_sample=False, sample_weight=None):
@@ -319,3 +324,84 @@ def test_the_size_in_memory_is_that_of_counts_and_of_sums_that_were_made():
     before = summary.nbytes
     made = sum(state.nbytes for state in summary.parts[ALL].states.values())
     assert before < summary.nbytes <= before + made
+
+
+def of_classes(n=40_000):
+    """A table of columns of three classes."""
+    p, y = samples(usual, n)
+    p = p[:, :3] / p[:, :3].sum(axis=1, keepdims=True)
+    return {**{f"p_{k}": p[:, k] for k in range(3)}, "y": np.minimum(y, 1)}
+
+
+def whole_of(columns, names="012"):
+    p = np.stack([np.asarray(columns[f"p_{k}"], dtype=float) for k in names], axis=1)
+    return summarize_batch(caveat.Categorical(p, normalize=True), columns["y"])
+
+
+@pytest.mark.parametrize(
+    "kind", ["double", "float", "half", "text", "metrics", "custom", "normalize"]
+)
+def test_columns_of_files_are_counted_as_predictions_are(tmp_path, kind):
+    columns, given = of_classes(), {}
+    if kind in ("float", "half"):
+        dtype = {"float": np.float32, "half": np.float16}[kind]
+        columns |= {name: columns[name].astype(dtype) for name in ("p_0", "p_1", "p_2")}
+    whole = whole_of(columns)
+    if kind == "text":
+        columns["y"] = columns["y"].astype(str)
+    if kind == "normalize":
+        columns["p_1"] = columns["p_1"] * (1 + 1e-7)
+        given["normalize"], whole = True, whole_of(columns)
+    if kind == "metrics":
+        given["metrics"] = ["ece", "accuracy"]
+    custom = replace(METRICS["brier"], function=squared, sums=mean_of(squared), name="squared")
+    if kind == "custom":
+        METRICS.register(custom)
+    try:
+        pq.write_table(pa.table(columns), tmp_path / "a.parquet", row_group_size=25_000)
+        ours = caveat.summarize(tmp_path / "a.parquet", **given)
+    finally:
+        if kind == "custom":
+            METRICS.unregister("squared")
+    assert ours.parts.keys() == whole.parts.keys()  # the last class does not occur
+    if kind != "custom":
+        np.testing.assert_array_equal(ours.kept.keys, whole.kept.keys)
+        np.testing.assert_allclose(
+            ours.kept.prediction.probabilities, whole.kept.prediction.probabilities, atol=1e-3
+        )
+        assert ours.kept.y.tolist() == whole.kept.y.tolist()
+    for place, part in ours.parts.items():
+        assert part.states or place[0] == "class"
+        for key, state in part.states.items():
+            if key[0] in ("accuracy_score", "brier_loss", "expected_calibration_error"):
+                known = METRICS[key[0]].value(whole.parts[place].states[key])
+                assert METRICS[key[0]].value(state) == pytest.approx(known, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "words"),
+    [
+        ("p_1", -0.5, "p_1|negative|never"), ("p_1", np.nan, "nan|missing|finite"),
+        ("p_1", 57.0, "sum|normalize"), ("y", 3, "the classes are"), ("y", -1, "the classes are"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_in_a_file_is_named(tmp_path, name, value, words):
+    columns = of_classes()
+    columns[name][34_567] = value
+    pq.write_table(pa.table(columns), tmp_path / "a.parquet")
+    with pytest.raises(caveat.exceptions.CaveatError, match=words):
+        caveat.summarize(tmp_path / "a.parquet")
+
+
+def test_members_of_several_classes_keep_their_distributions():
+    rng = np.random.default_rng(0)
+    members = rng.dirichlet(np.ones(3), (4, 500))
+    y, group = rng.integers(0, 3, 500), np.full(500, "all")
+    prediction = caveat.Categorical(members)
+    parts = summarize_batch(prediction, y, groups={"g": group}).parts
+    (known,) = distributions_of(numbers_of(prediction), None)
+    for place in (ALL, ("g", "all")):
+        assert parts[place].distributions["epistemic", ""].mean > 0
+        for key, theirs in known.items():
+            assert parts[place].distributions[key].total == pytest.approx(theirs.total)
+    assert not [key for key in parts["g", "all"].states if key[2] is not None]

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._validation import FloatArray
+from ._core.equal_width import bin_of
 from ._core.sharing import shared, sharing
 from ._inputs import Labeled, labeled
 from .states import COARSE, FINE, Grid, SumPairs, sums_of
@@ -16,7 +17,15 @@ from .units import UNITS
 if TYPE_CHECKING:
     from .entry import Metric
 
-__all__ = ["Asked", "Rows", "sums_by_class", "sums_of_label", "sums_of_rows", "sums_of_top"]
+__all__ = [
+    "Asked",
+    "Rows",
+    "bin_of",
+    "sums_by_class",
+    "sums_of_label",
+    "sums_of_rows",
+    "sums_of_top",
+]
 
 Asked = Sequence[tuple["Metric", Mapping[str, Any]]]
 """Metrics with their options."""

@@ -157,7 +157,12 @@ class _ClassCounter:
         own = keys < self._limit
         keys, p, truth = keys[own], p[own], truth[own]
         kept = Kept(
-            keys, Categorical(p, classes=self._classes), self._classes[truth], None, None, {}
+            keys,
+            Categorical._of_any_precision(p, classes=self._classes),
+            self._classes[truth],
+            None,
+            None,
+            {},
         )
         return summary_of_classes(self._counts, kept.smallest(), metrics)
 

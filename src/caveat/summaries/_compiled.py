@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from ..uncertainty._logarithm import LOG_OF_ZERO
 from . import cells
 
 _WIDTHS, _EDGE, _SIDE = cells.WIDTHS, cells._EDGE, cells._SIDE
@@ -105,7 +104,7 @@ def _read(
     """
     for i in range(len(codes)):
         p = column[i]
-        entropy[i] -= p * (logarithm[i] if logarithm[i] > LOG_OF_ZERO else LOG_OF_ZERO)
+        entropy[i] -= p * logarithm[i] if p > 0.0 else 0.0
         residual = p - 1.0 if codes[i] == k else p
         square[i] += residual * residual
         label[i] = k if p > top[i] else label[i]

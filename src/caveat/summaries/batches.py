@@ -29,7 +29,7 @@ from ..predictions import (
 )
 from .cells import count_cells
 from .classes import COMPILED, ClassCounts
-from .condensed import TalliedStates, answered_by
+from .condensed import TalliedStates, answered_by, key_of
 from .kept import KEPT, Kept, candidates
 from .parts import NumberKey, Part, Place, distributions_of, numbers_of, parts_of, states_of
 from .summary import ALL, About, Summary
@@ -298,11 +298,13 @@ def _counted(
     by_class = class_attribute(source, source.align(y))
     classes = len(by_class.values)
 
-    def part(rows: Any, counts: ClassCounts, k: int | None = None) -> Part:
-        some = asked if k is None else within(asked, True)
-        made = counts.part(some if len(rows) == len(y) else within(some, False), plain, k)
+    def part(
+        some: list[Question], rows: NDArray[np.intp], counts: ClassCounts, k: int | None = None
+    ) -> Part:
+        made = counts.part(some, plain, k)
         if left:
-            own = take(left if k is None else within(left, True), rows)
+            keys = {key_of(question) for question in some}
+            own = take([question for question in left if key_of(question) in keys], rows)
             (states,) = states_of(own, None, unit[rows], plain)
             assert isinstance(made.states, TalliedStates)
             made = replace(made, states=TalliedStates(states, made.states.tallied))
@@ -318,16 +320,16 @@ def _counted(
 
     every_row = np.arange(len(y))
     counts = counted(slice(None))
-    result = {ALL: part(every_row, counts)}
+    result = {ALL: part(asked, every_row, counts)}
     for k, value in enumerate(by_class.values):
         if counts.samples[k]:
             rows = np.flatnonzero(by_class.codes == k)
-            result[by_class.name, value] = part(rows, counts, k)
+            result[by_class.name, value] = part(within(asked, True), rows, counts, k)
     for attribute in groups:
         for code, value in enumerate(attribute.values):
             rows = np.flatnonzero(attribute.codes == code)
             if len(rows):
-                result[attribute.name, value] = part(rows, counted(rows))
+                result[attribute.name, value] = part(within(asked, False), rows, counted(rows))
     return result
 
 

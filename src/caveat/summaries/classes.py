@@ -7,7 +7,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..evaluation.questions import Question
-from ..metrics._core.equal_width import bin_of
 from ..metrics.states import cell_of
 from ..metrics.units import UNITS
 from .condensed import TalliedStates, tallied
@@ -20,6 +19,7 @@ from .tallies import (
     ScoreTally,
     TopTally,
     UncertaintyTally,
+    bins_of,
     coarse_of_fine,
 )
 
@@ -153,7 +153,7 @@ class ClassCounts:
         count(unit * np.int32(classes**2) + pair, self._labels.arrays[0])
         entropy *= 1 / np.log(classes)
         np.clip(entropy, 0.0, 1.0, out=entropy)
-        place_of = unit * np.int32(BINS) + bin_of(entropy, BINS).astype(np.int32)
+        place_of = unit * np.int32(BINS) + bins_of(entropy)
         by_rank = (place_of * np.int32(classes**2) + rank) * 2 + wrong
         count(by_rank, self._labels.arrays[1])
         add(2 * place_of + wrong, entropy, np.zeros(number), self._labels.arrays[2])

@@ -103,11 +103,6 @@ class TalliedStates(Mapping[QuestionKey, State]):
     def __init__(self, made: Mapping[QuestionKey, State], tallied: Sequence[Tallied]) -> None:
         self.made, self.tallied = dict(made), tuple(tallied)
 
-    def with_more(self, other: Mapping[QuestionKey, State]) -> "TalliedStates":
-        """Return these states and those of other questions about the same samples."""
-        assert isinstance(other, TalliedStates)
-        return TalliedStates({**self.made, **other.made}, (*self.tallied, *other.tallied))
-
     def __add__(self, other: "TalliedStates") -> "TalliedStates":
         made = {key: own + other.made[key] for key, own in self.made.items() if key in other.made}
         pairs = zip(self.tallied, other.tallied, strict=True)

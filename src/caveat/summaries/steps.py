@@ -12,7 +12,6 @@ from .._blocks import highest
 from .._counting import count_by, sum_by
 from .._validation import FloatArray
 from ..metrics.classification.variation import places
-from ..uncertainty._logarithm import LOG_OF_ZERO
 from .cells import cells_of
 
 __all__ = ["Block", "Steps", "steps"]
@@ -54,12 +53,6 @@ class Block:
         top, entropy, loss, square = np.empty((4, samples))
         columns = np.empty((classes, samples))
         return cls(columns, label, top, entropy, loss, square, rank)
-
-    def __getitem__(self, rows: slice) -> "Block":
-        return Block(
-            self.columns[:, rows], self.label[rows], self.top[rows], self.entropy[rows],
-            self.loss[rows], self.square[rows], self.rank[rows],
-        )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -124,7 +117,7 @@ def _describe(
     label[rows], top[rows] = highest(block.T)
     own = true[rows], np.arange(block.shape[1])
     np.subtract(0.0, scratch[own], out=loss[rows])
-    np.maximum(scratch, LOG_OF_ZERO, out=scratch)
+    scratch[block == 0] = 0.0
     scratch *= block
     np.subtract(0.0, scratch.sum(axis=0), out=entropy[rows])
     np.copyto(scratch, block)

@@ -17,8 +17,15 @@ from numpy.typing import NDArray
 
 from .._validation import FloatArray
 from ..metrics import accuracy_score, brier_loss, negative_log_likelihood_loss
-from ..metrics._core.equal_width import bin_of
-from ..metrics.condensed import Asked, Rows, sums_by_class, sums_of_label, sums_of_rows, sums_of_top
+from ..metrics.condensed import (
+    Asked,
+    Rows,
+    bin_of,
+    sums_by_class,
+    sums_of_label,
+    sums_of_rows,
+    sums_of_top,
+)
 from ..metrics.states import COARSE, FINE, SumPairs, cell_of, cell_values
 from ..metrics.units import UNITS
 from .cells import CELLS, SMALL, cells_of, representatives
@@ -233,14 +240,19 @@ class LabelTally(Tally):
         return result
 
 
+def bins_of(entropy: FloatArray) -> NDArray[np.int32]:
+    """Return the bin of each normalized entropy."""
+    return bin_of(entropy, BINS).astype(np.int32)
+
+
 @cache
 def _ends() -> tuple[FloatArray, FloatArray]:
     """Return the smallest and the largest number in each bin."""
     edges = np.arange(BINS + 1) / BINS
     low, high = edges[:-1].copy(), edges[1:].copy()
     for _ in range(2):  # rounding may put an edge into the bin before
-        low = np.where(bin_of(low, BINS) < np.arange(BINS), np.nextafter(low, 1), low)
-        high = np.where(bin_of(high, BINS) > np.arange(BINS), np.nextafter(high, 0), high)
+        low = np.where(bins_of(low) < np.arange(BINS), np.nextafter(low, 1), low)
+        high = np.where(bins_of(high) > np.arange(BINS), np.nextafter(high, 0), high)
     return low, high
 
 
