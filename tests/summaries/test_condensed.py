@@ -381,7 +381,7 @@ def test_columns_of_files_are_counted_as_predictions_are(tmp_path, kind):
 @pytest.mark.parametrize(
     ("name", "value", "words"),
     [
-        ("p_1", -0.5, "p_1|negative|never"), ("p_1", np.nan, "nan|missing|finite"),
+        ("p_1", -0.5, "p_1|negative|never"), ("p_1", np.nan, "no number"),
         ("p_1", 57.0, "sum|normalize"), ("y", 3, "the classes are"), ("y", -1, "the classes are"),
     ],
 )  # fmt: skip
