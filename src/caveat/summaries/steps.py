@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from importlib.util import find_spec
+from importlib import import_module
 
 import numpy as np
 from numpy.typing import NDArray
@@ -93,10 +93,10 @@ def steps(compiled: bool) -> Steps:
 
 @cache
 def _compiled() -> Steps | None:
-    if find_spec("numba") is None:
+    try:
+        own = import_module("._compiled", __package__)
+    except (ImportError, RuntimeError):  # no numba, or no place to keep what it compiles
         return None
-    from . import _compiled as own
-
     return Steps(own.describe, own.tally, own.count, own.add)
 
 
