@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import caveat
+from caveat._groups import Attribute
 from caveat.evaluation.questions import questions
 from caveat.metrics import METRICS
 from caveat.metrics.means import mean_of
@@ -397,9 +398,10 @@ def test_what_is_wrong_in_a_file_is_named(tmp_path, name, value, words):
 def test_members_of_several_classes_keep_their_distributions():
     rng = np.random.default_rng(0)
     members = rng.dirichlet(np.ones(3), (4, 500))
-    y, group = rng.integers(0, 3, 500), np.full(500, "all")
+    y, group = rng.integers(0, 3, 500), Attribute("g", ("all", "none"), np.zeros(500, dtype=int))
     prediction = caveat.Categorical(members)
-    parts = summarize_batch(prediction, y, groups={"g": group}).parts
+    parts = summarize_batch(prediction, y, groups=[group]).parts
+    assert ("g", "none") not in parts
     (known,) = distributions_of(numbers_of(prediction), None)
     for place in (ALL, ("g", "all")):
         assert parts[place].distributions["epistemic", ""].mean > 0
