@@ -109,7 +109,7 @@ def test_killed_workers_change_nothing(tmp_path):
 def test_tasks_of_ray_without_ray():
     """The function that Ray runs, and the loop over its results."""
     tables = clusters.TableSummarizer(plan_of(TABLE))
-    blocks = [TABLE.slice(a, 2000) for a in range(0, len(TABLE), 2000)] + [TABLE.slice(0, 0)]
+    blocks = [TABLE.slice(a, 1000) for a in range(0, len(TABLE), 1000)] + [TABLE.slice(0, 0)]
 
     class Blocks:
         def select_columns(self, names):

@@ -1,15 +1,22 @@
 """Cells stand for the samples of several classes: against the sums of the samples themselves."""
 
 import pickle
+import sys
+from dataclasses import replace
+from importlib.util import find_spec
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import caveat
+from caveat._groups import Attribute
 from caveat.evaluation.questions import questions
-from caveat.metrics import METRICS, batch
-from caveat.summaries import parts, summarize_batch, tallies
-from caveat.summaries.condensed import tallied
+from caveat.metrics import METRICS
+from caveat.metrics.means import mean_of
+from caveat.summaries import classes, steps, summarize_batch, tallies
+from caveat.summaries.parts import distributions_of, numbers_of
 from caveat.summaries.summary import ALL
 
 from .test_summary import close, dense
@@ -65,7 +72,7 @@ def assert_same_sums(ours, theirs, kinds=("totals", "units")):
 def test_sums_of_each_class_are_those_of_the_samples(make):
     p, y = samples(make)
     states = summarize_batch(caveat.Categorical(p), y).parts[ALL].states
-    asked = [name for name, metric in METRICS.items() if metric.by_class]
+    asked = [name for name, metric in METRICS.items() if metric.cells == "class"]
     assert len(asked) == 7
     for name in asked:
         ours, theirs = states[name, "", *ANY], METRICS[name].state(y, p)
@@ -195,25 +202,113 @@ def test_counts_are_added_up_before_and_after_sums_are_made(tmp_path):
 def test_blocks_of_rows_change_nothing(monkeypatch):
     p, y = samples(usual)
     whole = summarize_batch(caveat.Categorical(p), y)
-    monkeypatch.setattr(tallies, "_BLOCK", 999)
-    monkeypatch.setattr(batch, "_ROWS", 999)
-    monkeypatch.setattr(parts, "_ROWS", 999)
+    monkeypatch.setattr(classes, "_BLOCK", 999)
+    monkeypatch.setattr(classes, "_TILE", 100)
     close(summarize_batch(caveat.Categorical(p), y), whole)
 
 
-def test_counts_of_groups_add_up_to_those_of_all():
-    p, y = samples(usual, 2000)
-    asked, _ = questions(caveat.Categorical(p), y, None)
-    asked = [q for q in asked if q.metric.by_class or q.metric.task == "ranking"]
-    unit, group = (np.arange(2000) % n for n in (64, 3))
-    unit = unit.astype(np.int32)
-    each = tallied(asked, unit, True, group.astype(np.int32), 3)
-    (whole,) = tallied(asked, unit, True, np.zeros(2000, dtype=np.int32), 1)
-    assert [one.samples for one in np.array(each)[:, 0]] == [667, 667, 666]
-    for kinds in zip(whole, *each, strict=True):
-        total, *some = kinds
-        for array, *added in zip(total.tally.arrays, *(s.tally.arrays for s in some), strict=True):
-            np.testing.assert_allclose(sum(added), array, rtol=1e-12)
+@pytest.mark.parametrize("make", MADE)
+def test_sums_of_scores_labels_and_top_probabilities_are_those_of_the_samples(make):
+    p, y = samples(make)
+    parts = summarize_batch(caveat.Categorical(p), y).parts
+    every = np.arange(N)
+    for name, metric in METRICS.items():
+        key = (name, "", *ANY)
+        if metric.cells in ("", "class") or key not in parts[ALL].states:
+            continue
+        ours, theirs = parts[ALL].states[key], metric.state(y, p)
+        if name == "debiased_calibration_error":  # a probability is known from its cell
+            assert metric.value(ours) == pytest.approx(metric.value(theirs), rel=2e-3, abs=1e-3)
+            assert_same_sums(ours, theirs, ["units"])
+        elif name == "smooth_calibration_error" and make is rounded:
+            # A sample between two cells of the grid may be in either; its part of each is the same.
+            assert metric.value(ours) == pytest.approx(metric.value(theirs), rel=1e-9)
+        else:
+            assert_same_sums(ours, theirs)
+    for place, rows in [(ALL, every), (("class", "2"), np.flatnonzero(y == 2))]:
+        for name in ("accuracy_score", "negative_log_likelihood_loss", "brier_loss"):
+            theirs = METRICS[name].state(y[rows], p[rows])
+            ours = parts[place].states[name, "", *ANY]
+            assert METRICS[name].value(ours) == pytest.approx(METRICS[name].value(theirs))
+            if place == ALL:
+                assert_same_sums(ours, theirs)
+
+
+@pytest.mark.parametrize("make", MADE)
+def test_distributions_are_those_of_the_samples(make):
+    p, y = samples(make)
+    prediction = caveat.Categorical(p)
+    parts = summarize_batch(prediction, y).parts
+    for place, rows in [(ALL, np.arange(N)), (("class", "1"), np.flatnonzero(y == 1))]:
+        numbers = [(key, values[rows]) for key, values in numbers_of(prediction)]
+        (known,) = distributions_of(numbers, None)
+        assert parts[place].distributions.keys() == known.keys()
+        for key, theirs in known.items():
+            ours = parts[place].distributions[key]
+            np.testing.assert_array_equal(ours.columns, theirs.columns)
+            np.testing.assert_array_equal(ours.counts, theirs.counts)
+            assert (ours.total, ours.square) == pytest.approx((theirs.total, theirs.square))
+
+
+@pytest.mark.parametrize("make", MADE)
+@pytest.mark.parametrize("number", [3, 4, 9])
+def test_compiled_loops_count_the_same(make, number):
+    pytest.importorskip("numba", exc_type=ImportError)
+    p, y = samples(make)
+    p = np.tile(p, (1, 3))[:, :number] + (number == 3) / 16
+    p /= p.sum(axis=1, keepdims=True)
+    y, unit = y % number, np.arange(N, dtype=np.int32) % 64
+    kinds = [classes.ClassCounts(number, compiled) for compiled in (False, True)]
+    for counts in kinds:
+        counts.add(p.T, y, unit)
+    asked, _ = questions(caveat.Categorical(p[:1]), y[:1], None)
+    for place in (None, 0, 1):
+        ours, theirs = (counts.part(asked, True, place) for counts in kinds)
+        for one, two in zip(ours.states.tallied, theirs.states.tallied, strict=True):
+            for first, second in zip(one.tally.arrays, two.tally.arrays, strict=True):
+                if first.dtype.kind == "i":
+                    np.testing.assert_array_equal(first, second)
+                np.testing.assert_allclose(first, second, rtol=1e-12, atol=1e-12)
+        for key, one in ours.distributions.items():
+            two = theirs.distributions[key]
+            np.testing.assert_array_equal(one.counts, two.counts)
+            assert (one.total, one.square) == pytest.approx((two.total, two.square), rel=1e-12)
+
+
+def test_compiled_loops_are_used_where_they_are_installed(monkeypatch):
+    assert steps.steps(False) is steps._STEPS
+    monkeypatch.setitem(sys.modules, "caveat.summaries._compiled", None)
+    steps._compiled.cache_clear()
+    assert steps.steps(True) is steps._STEPS
+    monkeypatch.undo()
+    steps._compiled.cache_clear()
+    assert (steps.steps(True) is steps._STEPS) == (find_spec("numba") is None)
+
+
+def test_a_metric_that_reads_more_is_summed_by_itself():
+    p, y = samples(usual)
+    metric = replace(METRICS["brier"], function=squared, sums=mean_of(squared), name="squared")
+    METRICS.register(metric)
+    METRICS.register(replace(metric, name="unsummed", sums=None))
+    try:
+        parts = summarize_batch(caveat.Categorical(p), y, groups={"half": y > 1}).parts
+        for place, rows in [
+            (ALL, np.arange(N)), (("class", "1"), np.flatnonzero(y == 1)),
+            (("half", "True"), np.flatnonzero(y > 1)),
+        ]:  # fmt: skip
+            ours = parts[place].states["squared", "", *ANY]
+            assert metric.value(ours) == pytest.approx(squared(y[rows], p[rows]))
+            assert ("unsummed", "", *ANY) not in parts[place].states
+            assert ("roc_auc_score", "", *ANY) in parts[place].states or place[0] == "class"
+    finally:
+        METRICS.unregister("squared")
+        METRICS.unregister("unsummed")
+
+
+def squared(y_true, probabilities, *, per_sample=False, sample_weight=None):
+    """The square of the probability of the true class."""
+    scores = np.asarray(probabilities)[np.arange(len(y_true)), y_true] ** 2
+    return scores if per_sample else float(np.average(scores, weights=sample_weight))
 
 
 def test_counts_beyond_32_bits():
@@ -230,4 +325,86 @@ def test_the_size_in_memory_is_that_of_counts_and_of_sums_that_were_made():
     summary = summarize_batch(caveat.Categorical(p), y)
     before = summary.nbytes
     made = sum(state.nbytes for state in summary.parts[ALL].states.values())
-    assert before < summary.nbytes < before + made
+    assert before < summary.nbytes <= before + made
+
+
+def of_classes(n=40_000):
+    """A table of columns of three classes."""
+    p, y = samples(usual, n)
+    p = p[:, :3] / p[:, :3].sum(axis=1, keepdims=True)
+    return {**{f"p_{k}": p[:, k] for k in range(3)}, "y": np.minimum(y, 1)}
+
+
+def whole_of(columns, names="012"):
+    p = np.stack([np.asarray(columns[f"p_{k}"], dtype=float) for k in names], axis=1)
+    return summarize_batch(caveat.Categorical(p, normalize=True), columns["y"])
+
+
+@pytest.mark.parametrize(
+    "kind", ["double", "float", "half", "text", "metrics", "custom", "normalize"]
+)
+def test_columns_of_files_are_counted_as_predictions_are(tmp_path, kind):
+    columns, given = of_classes(), {}
+    if kind in ("float", "half"):
+        dtype = {"float": np.float32, "half": np.float16}[kind]
+        columns |= {name: columns[name].astype(dtype) for name in ("p_0", "p_1", "p_2")}
+    whole = whole_of(columns)
+    if kind == "text":
+        columns["y"] = columns["y"].astype(str)
+    if kind == "normalize":
+        columns["p_1"] = columns["p_1"] * (1 + 1e-7)
+        given["normalize"], whole = True, whole_of(columns)
+    if kind == "metrics":
+        given["metrics"] = ["ece", "accuracy"]
+    custom = replace(METRICS["brier"], function=squared, sums=mean_of(squared), name="squared")
+    if kind == "custom":
+        METRICS.register(custom)
+    try:
+        pq.write_table(pa.table(columns), tmp_path / "a.parquet", row_group_size=25_000)
+        ours = caveat.summarize(tmp_path / "a.parquet", **given)
+    finally:
+        if kind == "custom":
+            METRICS.unregister("squared")
+    assert ours.parts.keys() == whole.parts.keys()  # the last class does not occur
+    if kind != "custom":
+        np.testing.assert_array_equal(ours.kept.keys, whole.kept.keys)
+        np.testing.assert_allclose(
+            ours.kept.prediction.probabilities, whole.kept.prediction.probabilities, atol=1e-3
+        )
+        assert ours.kept.y.tolist() == whole.kept.y.tolist()
+    for place, part in ours.parts.items():
+        assert part.states or place[0] == "class"
+        for key, state in part.states.items():
+            if key[0] in ("accuracy_score", "brier_loss", "expected_calibration_error"):
+                known = METRICS[key[0]].value(whole.parts[place].states[key])
+                assert METRICS[key[0]].value(state) == pytest.approx(known, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "words"),
+    [
+        ("p_1", -0.5, "p_1|negative|never"), ("p_1", np.nan, "no number"),
+        ("p_1", 57.0, "sum|normalize"), ("y", 3, "the classes are"), ("y", -1, "the classes are"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_in_a_file_is_named(tmp_path, name, value, words):
+    columns = of_classes()
+    columns[name][34_567] = value
+    pq.write_table(pa.table(columns), tmp_path / "a.parquet")
+    with pytest.raises(caveat.exceptions.CaveatError, match=words):
+        caveat.summarize(tmp_path / "a.parquet")
+
+
+def test_members_of_several_classes_keep_their_distributions():
+    rng = np.random.default_rng(0)
+    members = rng.dirichlet(np.ones(3), (4, 500))
+    y, group = rng.integers(0, 3, 500), Attribute("g", ("all", "none"), np.zeros(500, dtype=int))
+    prediction = caveat.Categorical(members)
+    parts = summarize_batch(prediction, y, groups=[group]).parts
+    assert ("g", "none") not in parts
+    (known,) = distributions_of(numbers_of(prediction), None)
+    for place in (ALL, ("g", "all")):
+        assert parts[place].distributions["epistemic", ""].mean > 0
+        for key, theirs in known.items():
+            assert parts[place].distributions[key].total == pytest.approx(theirs.total)
+    assert not [key for key in parts["g", "all"].states if key[2] is not None]

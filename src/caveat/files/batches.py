@@ -93,6 +93,20 @@ class BatchPlan:
         classes = self.classes or ()
         return (layout.names[0], self.target, classes) if len(classes) == 2 else None
 
+    def counted_classes(self) -> tuple[tuple[str, ...], str] | None:
+        """Return the columns of the classes, in their order, and the target, if that is all.
+
+        None if there are two classes, members, or numbers that are no probabilities yet.
+        """
+        plain = not (self.wanted.weight or self.wanted.cluster or self.wanted.id)
+        layout = self.made.layouts.get("probability")
+        changed = self.options.get("percent") or self.options.get("normalize")
+        if not (plain and self.target and layout and self.classes) or changed:
+            return None
+        names = tuple(layout.names)
+        whole = len(names) == len(self.classes) == len(layout.labels["class"])
+        return (names, self.target) if whole and len(names) > 2 else None
+
     def table(self, columns: Mapping[str, Any]) -> PredictionTable:
         """Return the prediction and the rest of one batch, without the groups.
 
@@ -125,7 +139,7 @@ class BatchPlan:
         return replace(self, classes=classes, recognized=tuple(notes))
 
     def codes(self, column: Any) -> NDArray[np.integer] | None:
-        """Return the place of each label among two classes; None where that is not all.
+        """Return the place of each label among the classes; None where that is not all.
 
         Parameters
         ----------
@@ -135,20 +149,21 @@ class BatchPlan:
 
         if column.null_count:
             return None
-        if self.classes == (0, 1):  # also False and True
+        classes = self.classes or ()
+        if classes == tuple(range(len(classes))):  # also False and True
             if pa.types.is_boolean(column.type):
                 return as_numpy(column.cast(pa.int8()))
             if pa.types.is_integer(column.type):
                 return as_numpy(column)
         encoded = _encoded(column)
         values = pa.chunked_array([encoded.dictionary])
-        known = np.array(self.classes)
+        known = np.array(classes)
         try:
             own = labels(values, self.target or "")
             spelled = match(BuildOptions(truth=own, target=self.target or ""), known)
         except ValueError:
             return None
-        places = (spelled == known[1]).astype(np.int8)
+        places = (np.asarray(spelled)[:, None] == known).argmax(axis=1).astype(np.int8)
         return np.asarray(places[encoded.indices.to_numpy()])
 
 

@@ -98,6 +98,15 @@ class Batch:
         result: Result = self._kept[name]
         return result
 
+    def known(self, name: Any) -> Any:
+        """Return what was kept by this name; None if nothing was.
+
+        Parameters
+        ----------
+        name : hashable
+        """
+        return self._kept.get(name)
+
     def labeled(self, classes: Any = None) -> Labeled:
         """Return the true classes with the probabilities, checked once."""
 

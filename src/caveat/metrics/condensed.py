@@ -8,13 +8,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._validation import FloatArray
+from ._core.equal_width import bin_of
+from ._core.sharing import shared, sharing
 from ._inputs import Labeled, labeled
-from .states import Grid, SumPairs, sums_of
+from .states import COARSE, FINE, Grid, SumPairs, sums_of
+from .units import UNITS
 
 if TYPE_CHECKING:
     from .entry import Metric
 
-__all__ = ["Rows", "sums_by_class", "sums_of_rows"]
+__all__ = [
+    "Asked",
+    "Rows",
+    "bin_of",
+    "sums_by_class",
+    "sums_of_label",
+    "sums_of_rows",
+    "sums_of_top",
+]
 
 Asked = Sequence[tuple["Metric", Mapping[str, Any]]]
 """Metrics with their options."""
@@ -69,6 +80,60 @@ def sums_by_class(asked: Asked, cuts: Sequence[Sequence[Rows]]) -> list[list[Sum
     ``cuts`` has, for each way to cut the samples, the rows of each class.
     """
     return sums_of(asked, [_Classes(rows) for rows in cuts])
+
+
+def sums_of_top(asked: Asked, cuts: Sequence[Rows]) -> list[list[SumPairs]]:
+    """Return the sums of metrics that read the highest probability and whether it is right."""
+    grids = []
+    for rows in cuts:
+        p = np.broadcast_to(rows.number[:, None], (len(rows.number), 3))
+        grid = rows.grid(np.zeros(len(p), dtype=np.intp), {"probabilities": p})
+        grid._kept["event", "top-label", None] = rows.number, rows.hit
+        if rows.square is not None:
+            grid._kept["square", "top-label"] = rows.square
+        grids.append(grid)
+    return sums_of(asked, grids)
+
+
+def sums_of_label(
+    asked: Asked,
+    unit: NDArray[np.intp],
+    count: NDArray[Any],
+    codes: NDArray[np.intp] | None = None,
+    probabilities: FloatArray | None = None,
+    *,
+    entropies: FloatArray | None = None,
+    scores: Mapping[Any, FloatArray] | None = None,
+) -> list[list[SumPairs]]:
+    """Return the sums of metrics that read no key of the rows, and what is known of these.
+
+    Parameters
+    ----------
+    asked : sequence of metrics with their options
+    unit, count : ndarrays of shape (rows,)
+    codes : ndarray of shape (rows,), optional
+        The true classes.
+    probabilities : ndarray of shape (rows, classes), optional
+        With the order of the classes.
+    entropies : ndarray of shape (rows,), optional
+        Divided by their maximum; by default those of the probabilities.
+    scores : dict of function to ndarray of shape (rows,), optional
+        The scores of metrics, by their functions.
+    """
+    codes = np.zeros(len(unit), dtype=np.intp) if codes is None else codes
+    p = np.tile([0.5, 0.5], (len(unit), 1)) if probabilities is None else probabilities
+    classes = labeled(codes[:1], p[:1]).classes
+    mass, place = np.asarray(count, dtype=np.float64), unit.astype(np.int32)
+    grid = Grid(codes, {"probabilities": p}, mass, place, UNITS, bits=COARSE)
+    grid._kept["labeled", None] = Labeled(codes, p, classes, None, None)
+    for function, values in (scores or {}).items():
+        grid._kept["scores", function] = values
+    # Their sums are over no cells of a key: those of all samples are those of the units, added up.
+    whole = Grid(codes, {"probabilities": p}, mass, np.zeros_like(place), 1, bits=FINE)
+    with sharing():
+        if entropies is not None:
+            shared("entropies", (p,), lambda: entropies)
+        return sums_of(asked, [whole, grid])
 
 
 class _Classes(Grid):

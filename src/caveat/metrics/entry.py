@@ -79,9 +79,11 @@ class Metric:
         perfect probabilities are off among samples that were chosen by what was true.
     two_classes : bool
         Whether it is defined for two classes only.
-    by_class : bool
-        Whether its sums read each class against the rest, and never all probabilities of a sample,
-        so that cells of each class can stand for the samples.
+    cells : {"", "class", "top", "label", "entropy"}
+        Which cells can stand for the samples, because its sums read no more of each than the
+        probability of every class and whether that is the true one; the probability of the most
+        probable class and whether that is right; the true and the predicted class; or the entropy,
+        whether the prediction is wrong and the rank of the true class.
     note : callable or None
         ``note(value, y_true, *inputs, sample_weight=None) -> str``: what a row of an evaluation
         adds to the value, such as the two means that it is the difference of; may be empty.
@@ -110,7 +112,7 @@ class Metric:
     shown: tuple[Place, ...] = ()
     within_class: bool = True
     two_classes: bool = False
-    by_class: bool = False
+    cells: Literal["", "class", "top", "label", "entropy"] = ""
     note: Callable[..., str] | None = None
     serves: Mapping[str, Role] = field(default_factory=dict)
 

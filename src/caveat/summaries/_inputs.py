@@ -17,7 +17,7 @@ BATCH = 2**20
 """About how many rows are summed up at once."""
 
 _COUNTED = 2**17
-"""Rows of two classes that are read and counted at once, in the cache."""
+"""Rows that are read and counted at once, in the cache."""
 
 _BUFFER = 2**20
 """Bytes of a column that are read from a file at once."""
@@ -296,7 +296,8 @@ class Files(Columns, Input):
         path = self.paths[file]
         if ending(path) in (".parquet", ".pq"):
             if together is None:
-                together = _COUNTED if plan.counted() and not plan.wanted.group else BATCH
+                counted = plan.counted() or plan.counted_classes()
+                together = _COUNTED if counted and not plan.wanted.group else BATCH
             yield from _parquet_chunks(file, path, plan, done, together)
             return
         batches = file_batches(path, plan.names, plan.text, plan.numbers, **self._dialect)

@@ -18,8 +18,18 @@ from ..evaluation.result import TRUE_CLASS
 from ..exceptions import ShapeError
 from ..metrics._core.sharing import sharing
 from ..metrics.units import row_keys, unit_of
-from ..predictions import Categorical, Container, Gaussian, Interval, Quantiles
+from ..predictions import (
+    Categorical,
+    Container,
+    Gaussian,
+    GaussianLogits,
+    Interval,
+    ProbabilityInterval,
+    Quantiles,
+)
 from .cells import count_cells
+from .classes import COMPILED, ClassCounts
+from .condensed import TalliedStates, answered_by, key_of
 from .kept import KEPT, Kept, candidates
 from .parts import NumberKey, Part, Place, distributions_of, numbers_of, parts_of, states_of
 from .summary import ALL, About, Summary
@@ -111,7 +121,10 @@ def summarize_batch(
     assert keys is not None
     unit = unit_of(keys if cluster is None else row_keys(samples, cluster, "cluster"))
     with sharing():
-        return Summary(about, _summed(prediction, y, given, weight, unit, about), kept)
+        plain = not (about.weighted or about.clustered)
+        if truth is not None and weight is None and _several(prediction):
+            return Summary(about, _counted(prediction, truth, given, unit, plain, about), kept)
+        return Summary(about, _summed(prediction, y, given, weight, unit, plain, about), kept)
 
 
 def summarize_counts(
@@ -161,6 +174,33 @@ def summary_of_tables(
     return Summary(about, parts)
 
 
+def all_counted(classes: NDArray[Any], metrics: Sequence[str] | None) -> bool:
+    """Whether counts answer everything that is asked about predictions of these classes."""
+    return 2 < len(classes) <= MOST_CLASSES and all(map(answered_by, _asked(classes, metrics)))
+
+
+def _asked(classes: NDArray[Any], metrics: Sequence[str] | None) -> list[Question]:
+    """Return what is asked about predictions of some classes, about one sample."""
+    one = Categorical(np.full((1, len(classes)), 1 / len(classes)), classes=classes)
+    return questions(one, classes[:1], metrics)[0]
+
+
+def summary_of_classes(
+    counts: ClassCounts, kept: Kept, metrics: Sequence[str] | None = None
+) -> Summary:
+    """Return the summary of one model's samples of several classes that are counted."""
+    about = about_of(
+        kept.prediction, truth=True, weighted=False, clustered=False, groups=(), metrics=metrics
+    )
+    classes = np.asarray(dict(about.shared)["classes"])
+    asked, own = _asked(classes, metrics), class_attribute(kept.prediction, np.zeros(1))
+    parts = {ALL: counts.part(asked, True)}
+    for k, value in enumerate(own.values):
+        if counts.samples[k]:
+            parts[own.name, value] = counts.part(within(asked, True), True, k)
+    return Summary(about, parts, kept)
+
+
 def _rows(groups: Sequence[Attribute]) -> Iterator[NDArray[np.intp] | None]:
     """Yield the rows of all samples (None), then of each value of each attribute."""
     yield None
@@ -195,6 +235,7 @@ def _summed(
     groups: Sequence[Attribute],
     weight: FloatArray | None,
     unit: NDArray[np.int32],
+    plain: bool,
     about: About,
 ) -> dict[Place, Part]:
     """Return the sums of every question, of all samples and of each group."""
@@ -207,7 +248,6 @@ def _summed(
         if hasattr(prediction, "classes"):
             by_class = class_attribute(prediction, blocks[0].truth)
     numbers = numbers_of(prediction, split)
-    plain = not (about.weighted or about.clustered)
     result = {}
     if by_class is not None and len(by_class.values) <= MOST_CLASSES:
         codes, number = by_class.codes, len(by_class.values)
@@ -215,7 +255,7 @@ def _summed(
         parts = parts_of(some, weight, unit, plain, numbers, codes, number)
         (rest,) = states_of(others, weight, unit, plain)
         whole = reduce(operator.add, parts)
-        result[ALL] = replace(whole, states=rest.with_more(whole.states))
+        result[ALL] = replace(whole, states={**rest, **whole.states})
         places = [(by_class.name, value) for value in by_class.values]
         result |= {place: part for place, part in zip(places, parts, strict=True) if part.samples}
     else:
@@ -230,6 +270,66 @@ def _summed(
                     take(some, rows), None if weight is None else weight[rows], unit[rows], plain,
                     _taken(numbers, rows),
                 )  # fmt: skip
+    return result
+
+
+def _several(prediction: Container) -> bool:
+    """Whether cells stand for the samples of a prediction: it is of a few classes."""
+    kinds = Categorical | GaussianLogits | ProbabilityInterval
+    return isinstance(prediction, kinds) and 2 < len(prediction.classes) <= MOST_CLASSES
+
+
+def _counted(
+    prediction: Any,
+    y: NDArray[Any],
+    groups: Sequence[Attribute],
+    unit: NDArray[np.int32],
+    plain: bool,
+    about: About,
+) -> dict[Place, Part]:
+    """Return the sums of every question about several classes, most of them from counts."""
+    asked, _ = questions(prediction.take(np.arange(1)), y[:1], about.metrics)
+    left = []
+    if not all(answered_by(question) for question in asked):
+        every, _ = questions(prediction, y, about.metrics)
+        left = [question for question in every if not answered_by(question)]
+    source = prediction if isinstance(prediction, Categorical) else prediction.to_categorical()
+    numbers = numbers_of(source) if source.members > 1 else None
+    by_class = class_attribute(source, source.align(y))
+    classes = len(by_class.values)
+
+    def part(
+        some: list[Question], rows: NDArray[np.intp], counts: ClassCounts, k: int | None = None
+    ) -> Part:
+        made = counts.part(some, plain, k)
+        if left:
+            keys = {key_of(question) for question in some}
+            own = take([question for question in left if key_of(question) in keys], rows)
+            (states,) = states_of(own, None, unit[rows], plain)
+            assert isinstance(made.states, TalliedStates)
+            made = replace(made, states=TalliedStates(states, made.states.tallied))
+        if numbers is not None:
+            (distributions,) = distributions_of(_taken(numbers, rows), None)
+            made = replace(made, distributions=distributions)
+        return made
+
+    def counted(rows: Any) -> ClassCounts:
+        counts = ClassCounts(classes, len(y) >= COMPILED)
+        counts.add(source.mean[rows].T, by_class.codes[rows], unit[rows])
+        return counts
+
+    every_row = np.arange(len(y))
+    counts = counted(slice(None))
+    result = {ALL: part(asked, every_row, counts)}
+    for k, value in enumerate(by_class.values):
+        if counts.samples[k]:
+            rows = np.flatnonzero(by_class.codes == k)
+            result[by_class.name, value] = part(within(asked, True), rows, counts, k)
+    for attribute in groups:
+        for code, value in enumerate(attribute.values):
+            rows = np.flatnonzero(attribute.codes == code)
+            if len(rows):
+                result[attribute.name, value] = part(within(asked, False), rows, counted(rows))
     return result
 
 

@@ -19,7 +19,7 @@ from .summary import Summary, merge
 _STRIDE = 2**40
 """The distance between the numbers of the first rows of two partitions."""
 
-_TOGETHER = 8
+_TOGETHER = 16
 """How many summaries a task adds up."""
 
 
@@ -52,6 +52,7 @@ class _Dask(Columns):
 
     def __init__(self, frame: Any) -> None:
         self._frame = frame
+        self._first: Any = None  # asking the cluster twice would keep all workers but one waiting
 
     def names(self) -> Sequence[str]:
         return [str(name) for name in self._frame.columns]
@@ -60,7 +61,10 @@ class _Dask(Columns):
         """Yield the first row with each label, all that the classes need; the rest stays."""
         frame = self._frame[list(plan.names)]
         few = frame.map_partitions(_first_of_each, plan.target, meta=frame._meta)
-        for part in few.partitions:
+        if self._first is None:
+            self._first = _table(few.partitions[0].compute(), plan)
+        yield self._first.select(list(plan.names))
+        for part in list(few.partitions)[1:]:
             yield _table(part.compute(), plan)
 
 

@@ -10,18 +10,18 @@ from functools import cached_property
 from typing import Any, TypeGuard
 
 import numpy as np
-from numpy.typing import NDArray
 
-from .._validation import FloatArray
-from ..evaluation.questions import MOST_CLASSES, Question, take
-from ..metrics.condensed import sums_by_class, sums_of_rows
+from ..evaluation.questions import Question
+from ..metrics.condensed import sums_of_rows
 from ..metrics.states import State, SumPairs, made_state
-from .tallies import ClassTally, Tally, UncertaintyTally
+from .tallies import SCORED, ClassTally, LabelTally, ScoreTally, Tally, TopTally, UncertaintyTally
 
-__all__ = ["QuestionKey", "Tallied", "TalliedStates", "is_condensed", "key_of", "tallied"]
+__all__ = ["QuestionKey", "Tallied", "TalliedStates", "answered_by", "key_of"]
 
 QuestionKey = tuple[str, str, str | None, float | None, float | None]
 """Metric, target, class, coverage and quantile of a question."""
+
+_KINDS = {"class": ClassTally, "top": TopTally, "label": LabelTally, "entropy": LabelTally}
 
 
 def key_of(question: Question) -> QuestionKey:
@@ -30,17 +30,16 @@ def key_of(question: Question) -> QuestionKey:
     return q.metric.name, q.target, q.one_class, q.coverage, q.quantile
 
 
-def is_condensed(question: Question, classes: int) -> bool:
-    """Return whether cells can stand for the samples of a question, which have no weights.
-
-    Parameters
-    ----------
-    question : Question
-    classes : int
-        The number of classes that are predicted; 0 for numbers.
-    """
-    by_class = question.metric.by_class or question.against_rest
-    return 2 < classes <= MOST_CLASSES and (by_class or question.metric.task == "ranking")
+def answered_by(question: Question) -> type[Tally] | None:
+    """Return the counts that answer a question about several classes; None if none do."""
+    metric = question.metric
+    if metric.sums is None or question.options:
+        return None
+    if metric.task == "ranking":
+        return UncertaintyTally
+    if metric.function in SCORED:
+        return ScoreTally
+    return ClassTally if question.against_rest else _KINDS.get(metric.cells)
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,21 +79,16 @@ class Tallied:
         }
 
     def _sums(self) -> Iterator[tuple[Question, list[SumPairs]]]:
-        if isinstance(self.tally, UncertaintyTally):
-            rows = self.tally.rows()
-            sums = sums_of_rows(_metrics(self.asked), "uncertainty", rows)
-            yield from zip(self.asked, sums, strict=True)
-            return
-        assert isinstance(self.tally, ClassTally)
-        by_class = [q for q in self.asked if not q.against_rest]
+        whole = [q for q in self.asked if not q.against_rest]
+        if whole:
+            yield from zip(whole, self.tally.sums(_metrics(whole)), strict=True)
         against = [q for q in self.asked if q.against_rest]
-        names = list(dict.fromkeys(q.one_class for q in against))
-        each = list(self.tally.rows())
-        for name, both in zip(names, each, strict=bool(names)):
-            own = [q for q in against if q.one_class == name]
-            yield from zip(own, sums_of_rows(_metrics(own), "probabilities", both), strict=True)
-        sums = sums_by_class(_metrics(by_class), list(zip(*each, strict=True)))
-        yield from zip(by_class, sums, strict=True)
+        if against:
+            assert isinstance(self.tally, ClassTally)
+            names = list(dict.fromkeys(q.one_class for q in against))
+            for name, both in zip(names, self.tally.rows(), strict=True):
+                own = [q for q in against if q.one_class == name]
+                yield from zip(own, sums_of_rows(_metrics(own), "probabilities", both), strict=True)
 
 
 class TalliedStates(Mapping[QuestionKey, State]):
@@ -108,11 +102,6 @@ class TalliedStates(Mapping[QuestionKey, State]):
 
     def __init__(self, made: Mapping[QuestionKey, State], tallied: Sequence[Tallied]) -> None:
         self.made, self.tallied = dict(made), tuple(tallied)
-
-    def with_more(self, other: Mapping[QuestionKey, State]) -> "TalliedStates":
-        """Return these states and those of other questions about the same samples."""
-        assert isinstance(other, TalliedStates)
-        return TalliedStates({**self.made, **other.made}, (*self.tallied, *other.tallied))
 
     def __add__(self, other: "TalliedStates") -> "TalliedStates":
         made = {key: own + other.made[key] for key, own in self.made.items() if key in other.made}
@@ -158,51 +147,25 @@ class TalliedStates(Mapping[QuestionKey, State]):
 
 
 def tallied(
-    asked: Sequence[Question],
-    unit: NDArray[np.int32],
-    plain: bool,
-    codes: NDArray[np.int32],
-    groups: int,
-) -> list[list[Tallied]]:
-    """Count samples for questions that are condensed; return the counts of each group.
+    asked: Sequence[Question], tallies: Sequence[Tally], samples: int, plain: bool
+) -> list[Tallied]:
+    """Return the questions with the counts that answer them.
 
     Parameters
     ----------
     asked : sequence of Question
-    unit, codes : ndarrays of shape (samples,)
-        The unit and the group of each sample.
+        About any one sample.
+    tallies : sequence of Tally
+    samples : int
     plain : bool
         Whether none of the samples belong together.
-    groups : int
     """
-    result: list[list[Tallied]] = [[] for _ in range(groups)]
-    ranking = [q for q in asked if q.metric.task == "ranking"]
-    by_class = [q for q in asked if q.metric.task != "ranking"]
-    samples = np.bincount(codes, minlength=groups).tolist()
-
-    def add(own: list[Question], tallies: Sequence[Tally]) -> None:
-        first = tuple(take(own, np.arange(1)))
-        for i, tally in enumerate(tallies):
-            result[i].append(Tallied(first, tally, samples[i], plain))
-
-    if ranking:
-        wrong, uncertainty = ranking[0].truth != 0, ranking[0].inputs["uncertainty"]
-        add(ranking, UncertaintyTally.of(uncertainty, wrong, unit, codes, groups))
-    if by_class:
-        p, truth = _columns(by_class)
-        each = (np.flatnonzero(codes == i) if groups > 1 else slice(None) for i in range(groups))
-        add(by_class, [ClassTally.of(p[rows], truth[rows], unit[rows]) for rows in each])
+    result = []
+    for tally in tallies:
+        own = tuple(q for q in asked if answered_by(q) is type(tally))
+        if own:
+            result.append(Tallied(own, tally, samples, plain))
     return result
-
-
-def _columns(asked: Sequence[Question]) -> tuple[FloatArray, NDArray[np.integer]]:
-    """Return the probabilities of all classes and the position of the true one."""
-    first = next((q for q in asked if not q.against_rest), None)
-    if first is not None:
-        return first.inputs["probabilities"], first.truth
-    each = list({q.one_class: q for q in asked}.values())
-    columns = np.stack([q.inputs["probabilities"] for q in each])
-    return columns.T, np.stack([q.truth for q in each]).argmax(axis=0)
 
 
 def _metrics(asked: Sequence[Question]) -> list[Any]:

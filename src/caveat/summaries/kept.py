@@ -76,6 +76,13 @@ class Kept:
         return sum(array.nbytes for array in given if array is not None)
 
 
+def first_left_out(keys: NDArray[np.uint64]) -> np.uint64:
+    """Return the smallest key that is not kept; the largest number if all are."""
+    if len(keys) <= KEPT:
+        return np.uint64(2**64 - 1)
+    return np.uint64(np.partition(keys, KEPT)[KEPT])
+
+
 def candidates(keys: NDArray[np.uint64]) -> tuple[NDArray[np.intp], NDArray[np.uint64]]:
     """Return the rows of a batch that may be kept, and their keys.
 

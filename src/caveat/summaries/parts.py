@@ -27,7 +27,7 @@ from ..predictions import (
 from ..predictions._container import Decomposable
 from ..predictions.quantiles import levels_around_half
 from ..uncertainty import decompose
-from .condensed import QuestionKey, TalliedStates, is_condensed, key_of, tallied
+from .condensed import QuestionKey, TalliedStates, key_of
 
 __all__ = ["Distribution", "NumberKey", "Part", "Place"]
 
@@ -217,7 +217,7 @@ def states_of(
     plain: bool,
     codes: NDArray[np.integer] | None = None,
     groups: int = 1,
-) -> list[TalliedStates]:
+) -> list[dict[QuestionKey, State]]:
     """Return the state of each question whose metric declares its sums, for each group.
 
     Parameters
@@ -231,11 +231,8 @@ def states_of(
         The group of each sample.
     groups : int, default=1
     """
-    known = [question for question in asked if question.metric.sums is not None]
-    classes = 0 if weight is not None else _classes(known)
+    left = [question for question in asked if question.metric.sums is not None]
     group = np.zeros(len(unit), dtype=np.int32) if codes is None else codes.astype(np.int32)
-    counted = tallied([q for q in known if is_condensed(q, classes)], unit, plain, group, groups)
-    left = [question for question in known if not is_condensed(question, classes)]
     cuts = (group, groups, FINE), (group * UNITS + unit, groups * UNITS, COARSE)
     samples = np.bincount(group, minlength=groups).tolist()
     made: list[dict[QuestionKey, State]] = [{} for _ in range(groups)]
@@ -248,7 +245,7 @@ def states_of(
             for i, states in enumerate(made):
                 pairs = (group_sums(sums, i, groups) for sums in both)
                 states[key_of(q)] = made_state(q.metric, q.options, own, samples[i], plain, *pairs)
-    return [TalliedStates(*pair) for pair in zip(made, counted, strict=True)]
+    return made
 
 
 def parts_of(
@@ -280,13 +277,6 @@ def parts_of(
         Part(samples[i], float(mass[i]), float(square[i]), None, states[i], distributions[i])
         for i in range(groups)
     ]
-
-
-def _classes(asked: Sequence[Question]) -> int:
-    """Return how many classes the inputs have probabilities of; 0 without several."""
-    shapes = [np.shape(question.inputs.get("probabilities", 0)) for question in asked]
-    named = {question.one_class for question in asked if question.against_rest}
-    return max([len(named), *(shape[1] for shape in shapes if len(shape) == 2)])
 
 
 def numbers_of(

@@ -21,6 +21,7 @@ from ._chunks import Batches, Input, Whole
 from ._inputs import Columns, Dataset, Files, Stream
 from ._run import Run
 from .batches import summarize_batch
+from .classes import COMPILED
 from .summary import Summary
 
 __all__ = ["summarize"]
@@ -135,7 +136,9 @@ def summarize_source(
     tables = None
     if isinstance(given, Columns):
         given.prepare(_without(columns, WRITTEN))
-        tables = TableSummarizer(given.plan, metrics, given.written)
+        rows = given.rows()
+        compiled = rows is None or rows >= COMPILED
+        tables = TableSummarizer(given.plan, metrics, given.written, compiled)
     elif not isinstance(given, Whole) and columns:
         raise OptionError(
             f"{next(iter(columns))}= names columns, and batches of predictions have none"

@@ -60,7 +60,7 @@ class CoarseCells:
 
 
 @cache
-def coarse_cells(bits: int) -> CoarseCells:
+def coarse_cells(bits: int, steps: int = 1) -> CoarseCells:
     """Return unions within which a probability has the same predicted class, bin and first bits.
 
     The bins are the 15 of the calibration errors; the threshold of the thresholded one is kept too.
@@ -69,13 +69,16 @@ def coarse_cells(bits: int) -> CoarseCells:
     ----------
     bits : int
         How fine they are, see `cell_of`.
+    steps : int, default=1
+        A number of steps of equal width that they do not cross.
     """
     p = representatives()
     place, _ = cell_of(p, bits, bounded=True)
     bins = np.minimum((p * 15).astype(np.int64), 14)
     # A representative may end the first bits of others, and the rest of its cell begins the next.
     ends = cell_of(np.nextafter(p, 1), bits, bounded=True)[0] != place
-    key = (place * 15 + bins) * 8 + 4 * (p > 0.5) + 2 * (p >= _THRESHOLD) + ends
+    step = np.minimum((p * steps).astype(np.int64), steps - 1)
+    key = ((place * 15 + bins) * steps + step) * 8 + 4 * (p > 0.5) + 2 * (p >= _THRESHOLD) + ends
     distinct, of = np.unique(key, return_inverse=True)
     low, high = np.full(len(distinct), 1.0), np.zeros(len(distinct))
     np.minimum.at(low, of, p)

@@ -1,39 +1,44 @@
 """Samples of several classes, counted in cells: sums that many metrics share.
 
-These metrics read of a sample the probability of one class and whether that is the true one, or the
-uncertainty and whether the prediction is wrong. The samples are counted once for each of these, in
-fine cells and in the coarse cells of each unit. Counts add up as arrays do; the sums of the metrics
-are made of them when they are read.
+A metric reads of a sample the probability of one class and whether that is the true one; the
+highest probability and whether it is right; the uncertainty and whether the prediction is wrong; or
+less. The samples are counted once for each of these, in fine cells and in the coarse cells of each
+unit. Counts add up as arrays do; the sums of the metrics are made of them when they are read.
 """
 
-from collections.abc import Iterator, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .._blocks import row_blocks
-from .._counting import count_by, sum_by
 from .._validation import FloatArray
-from ..metrics.condensed import Rows
-from ..metrics.states import COARSE, FINE, cell_of, cell_values
+from ..metrics import accuracy_score, brier_loss, negative_log_likelihood_loss
+from ..metrics.condensed import (
+    Asked,
+    Rows,
+    bin_of,
+    sums_by_class,
+    sums_of_label,
+    sums_of_rows,
+    sums_of_top,
+)
+from ..metrics.states import COARSE, FINE, SumPairs, cell_of, cell_values
 from ..metrics.units import UNITS
 from .cells import CELLS, SMALL, cells_of, representatives
-from .tables import coarse_cells
+from .tables import CoarseCells, coarse_cells
 
-__all__ = ["ClassTally", "Tally", "UncertaintyTally"]
+__all__ = ["ClassTally", "LabelTally", "ScoreTally", "Tally", "TopTally", "UncertaintyTally"]
 
-_BITS = 2
-"""How fine the cells of each unit are."""
-
-_BLOCK = 2**17
-"""Rows that are counted at once, in the cache."""
+BINS = 15
+"""Bins of the normalized entropy, those of the calibration errors."""
 
 
 @dataclass(frozen=True, eq=False)
-class Tally:
+class Tally(ABC):
     """Counts of samples that add up.
 
     Attributes
@@ -51,6 +56,10 @@ class Tally:
         """The size of the counts."""
         return sum(array.nbytes for array in self.arrays)
 
+    @abstractmethod
+    def sums(self, asked: Asked) -> list[list[SumPairs]]:
+        """Return the sums of metrics: of all samples over fine cells, of units over coarse ones."""
+
 
 def _added(one: np.ndarray, other: np.ndarray) -> np.ndarray:
     """Add counts up, by 64 bits where 32 might not hold them."""
@@ -59,84 +68,68 @@ def _added(one: np.ndarray, other: np.ndarray) -> np.ndarray:
     return one + other
 
 
+def _counts(*shape: int) -> NDArray[np.int32]:
+    return np.zeros(shape, dtype=np.int32)
+
+
 class ClassTally(Tally):
     """Samples by the probability of each class, those of the class apart.
 
     The arrays are the counts by fine cell, (classes, cells x 2), those by unit and coarse cell,
-    (classes, units x cells x 2), and of these the sums of the probabilities and of their squares.
-    The last of two is for the samples of the class.
+    (classes, units x cells x 2), and of these the sums of the probabilities and of their squares,
+    (classes, units x cells x 2, 2). The last of two cells is for the samples of the class.
     """
 
-    @classmethod
-    def of(
-        cls, probabilities: FloatArray, codes: NDArray[np.integer], unit: NDArray[np.int32]
-    ) -> Self:
-        """Count samples.
+    @staticmethod
+    def coarse() -> CoarseCells:
+        """Return the coarse cells."""
+        return coarse_cells(2)
 
-        Parameters
-        ----------
-        probabilities : ndarray of shape (samples, classes)
-        codes : ndarray of shape (samples,)
-            The position of the true class.
-        unit : ndarray of shape (samples,)
-        """
-        coarse, classes = coarse_cells(_BITS), probabilities.shape[1]
-        width = UNITS * len(coarse.low)
-        kind: type[np.integer] = np.int32 if len(codes) <= SMALL else np.int64
-        fine = np.zeros((classes, 2 * CELLS), dtype=kind)
-        counts = np.zeros((classes, 2 * width), dtype=kind)
-        sums, squares = np.zeros((2, classes, 2 * width))
-        size, doubled = min(_BLOCK, len(codes)), 2 * coarse.of
-        columns, square = np.empty((classes, size)), np.empty(size)
-        cell, index = np.empty((2, size), dtype=np.int32)
-        for first in range(0, len(codes), _BLOCK):
-            true, base = codes[first : first + _BLOCK], unit[first : first + _BLOCK]
-            base = base * np.int32(2 * len(coarse.low))
-            number = len(true)
-            _transpose(probabilities[first : first + _BLOCK], columns)
-            for k in range(classes):
-                p, cell, index = columns[k, :number], cell[:number], index[:number]
-                hit = true == k
-                cells_of(p, out=cell)
-                np.add(doubled.take(cell), base, out=index)
-                index += hit
-                cell *= 2
-                cell += hit
-                _count(fine[k], cell)
-                _count(counts[k], index)
-                sums[k] += sum_by(index, p, 2 * width)
-                squares[k] += sum_by(index, np.multiply(p, p, out=square[:number]), 2 * width)
-        return cls((fine, counts, sums, squares))
+    @classmethod
+    def empty(cls, classes: int) -> Self:
+        """Return counts of no samples."""
+        width = 2 * UNITS * len(cls.coarse().low)
+        sums = np.zeros((classes, width, 2))
+        return cls((_counts(classes, 2 * CELLS), _counts(classes, width), sums))
 
     def rows(self) -> Iterator[tuple[Rows, Rows]]:
         """Yield for each class the rows of fine and of coarse cells."""
-        coarse = coarse_cells(_BITS)
+        coarse = self.coarse()
         width = len(coarse.low)
-        for fine, counts, sums, squares in zip(*self.arrays, strict=True):
+        for fine, counts, sums in zip(*self.arrays, strict=True):
             (held,) = np.nonzero(fine)
             cell, hit = np.divmod(held, 2)
             whole = _rows(representatives()[cell], hit, np.zeros_like(cell), fine[held], FINE)
             (held,) = np.nonzero(counts)
             place, hit = np.divmod(held, 2)
             unit, cell = np.divmod(place, width)
-            mean, second = (own[held] / counts[held] for own in (sums, squares))
+            mean, second = (sums[held] / counts[held, None]).T
             # Rounding may move a mean out of its cell, and so into another bin.
             out = coarse.of[cells_of(np.clip(mean, 0.0, 1.0))] != cell
             mean = np.where(out, np.clip(mean, coarse.low[cell], coarse.high[cell]), mean)
             square = second + np.where(hit, 1 - 2 * mean, 0.0)
             yield whole, _rows(mean, hit, unit, counts[held], COARSE, square)
 
+    def sums(self, asked: Asked) -> list[list[SumPairs]]:
+        """Return the sums of metrics that read each class against the rest."""
+        return sums_by_class(asked, list(zip(*self.rows(), strict=True)))
 
-def _count(counts: NDArray[np.integer], index: NDArray[np.int32]) -> None:
-    """Add how often each index occurs."""
-    np.add(counts, count_by(index, len(counts)), out=counts, casting="same_kind")
 
+class TopTally(ClassTally):
+    """Samples by their highest probability, those of right predictions apart.
 
-def _transpose(probabilities: FloatArray, columns: FloatArray) -> None:
-    """Write the probabilities of each class, (classes, samples), some rows at a time."""
-    for rows in row_blocks(*probabilities.shape):
-        # They may exceed 1 by rounding.
-        np.minimum(probabilities[rows].T, 1.0, out=columns[:, rows])
+    The arrays are those of one class; its coarse cells are finer.
+    """
+
+    @staticmethod
+    def coarse() -> CoarseCells:
+        """Return the coarse cells: within the steps of the smooth calibration error."""
+        return coarse_cells(4, 1024)
+
+    def sums(self, asked: Asked) -> list[list[SumPairs]]:
+        """Return the sums of metrics that read the most probable class alone."""
+        (cuts,) = self.rows()
+        return sums_of_top(asked, cuts)
 
 
 class UncertaintyTally(Tally):
@@ -146,58 +139,128 @@ class UncertaintyTally(Tally):
     (units x cells x 2). The last of two is for wrong predictions.
     """
 
+    fine, coarse = (cell_of(np.zeros(1), bits)[1] for bits in (FINE, COARSE))
+
     @classmethod
-    def of(
-        cls,
-        uncertainty: FloatArray,
-        wrong: NDArray[np.bool_],
-        unit: NDArray[np.int32],
-        codes: NDArray[np.int32],
-        groups: int,
-    ) -> list[Self]:
-        """Count the samples of each group.
+    def empty(cls, groups: int) -> list[NDArray[np.int32]]:
+        """Return the arrays of several groups, counts of no samples."""
+        return [_counts(groups, 2 * cls.fine), _counts(groups, 2 * UNITS * cls.coarse)]
 
-        Parameters
-        ----------
-        uncertainty : ndarray of shape (samples,)
-        wrong : ndarray of shape (samples,)
-            Whether the prediction is wrong.
-        unit, codes : ndarrays of shape (samples,)
-            The unit and the group of each sample.
-        groups : int
-        """
-        widths = [2 * len(_union()), 2 * UNITS * (int(_union().max()) + 1)]
-        kind: type[np.integer] = np.int32 if len(codes) <= SMALL else np.int64
-        counts = [np.zeros(groups * width, dtype=kind) for width in widths]
-        for first in range(0, len(codes), _BLOCK):
-            rows = slice(first, first + _BLOCK)
-            cell = cell_of(uncertainty[rows])[0].astype(np.int32)
-            coarse = unit[rows] * np.int32(widths[1] // (2 * UNITS)) + _union().take(cell)
-            for own, place, width in zip(counts, (cell, coarse), widths, strict=True):
-                index = 2 * place + codes[rows] * np.int32(width) + wrong[rows]
-                _count(own, index)
-        shaped = [own.reshape(groups, -1) for own in counts]
-        return [cls(tuple(own[i] for own in shaped)) for i in range(groups)]
-
-    def rows(self) -> Sequence[Rows]:
-        """Return the rows of fine and of coarse cells.
-
-        Their uncertainty is the middle of the cell: metrics of ranks read the cell alone.
-        """
+    def sums(self, asked: Asked) -> list[list[SumPairs]]:
+        """Return the sums; the uncertainty is the middle of a cell: of ranks, the cell matters."""
         result = []
         for counts, units, bits in zip(self.arrays, (1, UNITS), (FINE, COARSE), strict=True):
             (held,) = np.nonzero(counts)
             place, hit = np.divmod(held, 2)
             unit, cell = np.divmod(place, len(counts) // (2 * units))
             result.append(_rows(cell_values(cell, bits), hit, unit, counts[held], bits))
+        return sums_of_rows(asked, "uncertainty", result)
+
+
+class ScoreTally(Tally):
+    """Scores of samples, summed for right and wrong predictions.
+
+    The arrays are the number of samples, (units x 2), of those whose loss is infinite, and the sums
+    of the other losses and of the squares, (units x 2, 2).
+    """
+
+    @classmethod
+    def empty(cls, groups: int) -> list[Any]:
+        """Return the arrays of several groups, sums of no samples."""
+        return [*_counts(2, groups, 2 * UNITS), np.zeros((groups, 2 * UNITS, 2))]
+
+    def sums(self, asked: Asked) -> list[list[SumPairs]]:
+        """Return the sums of metrics that are means of these scores."""
+        counts, infinite, totals = self.arrays
+        held = np.flatnonzero(counts)
+        finite = counts[held] - infinite[held]
+        square = totals[held, 1] / counts[held]
+        with np.errstate(invalid="ignore"):  # where no loss is finite, there is no row
+            loss = totals[held, 0] / finite
+        rows = np.concatenate([held, held])
+        mass = np.concatenate([finite, infinite[held]]).astype(np.float64)
+        known = {
+            accuracy_score: (rows % 2 == 0).astype(np.float64),
+            negative_log_likelihood_loss: np.append(loss, np.full(len(held), np.inf)),
+            brier_loss: np.tile(square, 2),
+        }
+        some = mass > 0
+        known = {name: scores[some] for name, scores in known.items()}
+        return sums_of_label(asked, (rows // 2)[some], mass[some], scores=known)
+
+
+SCORED = (accuracy_score, negative_log_likelihood_loss, brier_loss)
+"""Metrics that are means of the scores above."""
+
+
+class LabelTally(Tally):
+    """Samples by their true and predicted class, and by entropy, rank and error.
+
+    The arrays are the counts by unit, true and predicted class; those by unit, bin of the
+    normalized entropy, rank of the true class (see `Block`) and error; and the sums of that entropy
+    and of 0 by unit, bin and error, (units x bins x 2, 2).
+    """
+
+    @classmethod
+    def empty(cls, classes: int) -> Self:
+        """Return counts of no samples."""
+        square = classes**2
+        sums = np.zeros((UNITS * BINS * 2, 2))
+        return cls((_counts(UNITS * square), _counts(UNITS * BINS * square * 2), sums))
+
+    def sums(self, asked: Asked) -> list[list[SumPairs]]:
+        """Return the sums of metrics that read labels, or entropies and ranks."""
+        labels, ranks, sums = self.arrays
+        square = len(labels) // UNITS
+        classes = round(square**0.5)
+        result = []
+        for metric, options in asked:
+            one = [(metric, options)]
+            if metric.cells == "label":
+                held = np.flatnonzero(labels)
+                unit, pair = np.divmod(held, square)
+                true, label = np.divmod(pair, classes)
+                p = np.eye(classes)[label]
+                result += sums_of_label(one, unit, labels[held], true, p)
+                continue
+            held = np.flatnonzero(ranks)
+            place, wrong = np.divmod(held, 2)
+            place, rank = np.divmod(place, square)
+            better, equal = np.divmod(rank, classes)
+            of = 2 * place + wrong
+            counts = np.bincount(of, ranks[held], len(sums))
+            mean = np.clip(sums[of, 0] / counts[of], *(ends[place % BINS] for ends in _ends()))
+            # So many classes above the true one, so many equal to it, the others below.
+            order = np.arange(classes)
+            height = 1.0 + (order < better[:, None]) + (order <= (better + equal)[:, None])
+            p = np.asarray(height / height.sum(axis=1, keepdims=True))
+            # A tie for the first place is right for the first of these.
+            true = better + (wrong & (better == 0))
+            result += sums_of_label(one, place // BINS, ranks[held], true, p, entropies=mean)
         return result
 
 
+def bins_of(entropy: FloatArray) -> NDArray[np.int32]:
+    """Return the bin of each normalized entropy."""
+    return bin_of(entropy, BINS).astype(np.int32)
+
+
 @cache
-def _union() -> NDArray[np.int32]:
+def _ends() -> tuple[FloatArray, FloatArray]:
+    """Return the smallest and the largest number in each bin."""
+    edges = np.arange(BINS + 1) / BINS
+    low, high = edges[:-1].copy(), edges[1:].copy()
+    for _ in range(2):  # rounding may put an edge into the bin before
+        low = np.where(bins_of(low) < np.arange(BINS), np.nextafter(low, 1), low)
+        high = np.where(bins_of(high) > np.arange(BINS), np.nextafter(high, 0), high)
+    return low, high
+
+
+@cache
+def coarse_of_fine() -> NDArray[np.int32]:
     """Return the coarse cell of an uncertainty that each fine cell is in."""
-    number = cell_of(np.zeros(1))[1]
-    return cell_of(cell_values(np.arange(number), FINE), COARSE)[0].astype(np.int32)
+    cells = cell_values(np.arange(UncertaintyTally.fine), FINE)
+    return cell_of(cells, COARSE)[0].astype(np.int32)
 
 
 def _rows(

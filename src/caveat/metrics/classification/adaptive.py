@@ -245,7 +245,7 @@ ENTRIES = [
         aliases=("ace",),
         curve=adaptive_reliability_curve,
         sums=partial(_sums, threshold=0.0),
-        by_class=True,
+        cells="class",
         short="ACE",
         shown=("shift",),
     ),
@@ -257,7 +257,7 @@ ENTRIES = [
         aliases=("tace",),
         curve=partial(adaptive_reliability_curve, threshold=0.01),
         sums=_sums,
-        by_class=True,
+        cells="class",
         short="TACE",
     ),
 ]

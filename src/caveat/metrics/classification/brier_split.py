@@ -207,7 +207,7 @@ def brier_refinement_loss(
     ).refinement
 
 
-BRIER_PART = partial(CALIBRATION_ERROR, unit="", range=(0.0, 2.0), by_class=True)
+BRIER_PART = partial(CALIBRATION_ERROR, unit="", range=(0.0, 2.0), cells="class")
 
 ENTRIES = [
     BRIER_PART(

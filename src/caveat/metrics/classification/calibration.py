@@ -266,6 +266,7 @@ ENTRIES = [
         aliases=("ece",),
         curve=reliability_curve,
         sums=calibration_sums,
+        cells="top",
         short="ECE",
         shown=("headline", "compared", "groups", "shift", "calibration"),
         serves={"probability": "calibration"},
@@ -278,6 +279,7 @@ ENTRIES = [
         aliases=("mce",),
         curve=reliability_curve,
         sums=partial(calibration_sums, norm="max"),
+        cells="top",
         short="MCE",
     ),
     CALIBRATION_ERROR(
@@ -289,7 +291,7 @@ ENTRIES = [
         aliases=("classwise_ece",),
         curve=partial(reliability_curve, kind="classwise"),
         sums=partial(calibration_sums, kind="classwise"),
-        by_class=True,
+        cells="class",
         shown=("headline", "compared"),
     ),
     CALIBRATION_ERROR(

@@ -136,6 +136,7 @@ ENTRIES = [
         aliases=("debiased_ece", "dece"),
         curve=partial(reliability_curve, binning="equal-count"),
         sums=_sums,
+        cells="top",
         short="DECE",
     )
 ]

@@ -236,6 +236,7 @@ ENTRIES = [
         cannot_see="How sure the model was; how many false alarms a rare class gets.",
         aliases=("balanced_accuracy",),
         sums=partial(of_counts, _mean_recall),
+        cells="label",
         unit="share",
         shown=("headline",),
         within_class=False,
@@ -246,6 +247,7 @@ ENTRIES = [
         cannot_see="How sure the model was; samples that rightly were not taken for the class.",
         aliases=("f1",),
         sums=partial(of_counts, _f1),
+        cells="label",
         within_class=False,
     ),
     DECISION_SCORE(
@@ -255,6 +257,7 @@ ENTRIES = [
         cannot_see="How sure the model was; which kind of error it makes.",
         aliases=("mcc",),
         sums=partial(of_counts, matthews),
+        cells="label",
         short="MCC",
         within_class=False,
     ),
@@ -266,6 +269,7 @@ ENTRIES = [
         "the shares of the classes.",
         aliases=("kappa",),
         sums=partial(of_counts, _kappa),
+        cells="label",
         within_class=False,
     ),
 ]

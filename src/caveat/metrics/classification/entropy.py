@@ -168,6 +168,7 @@ ENTRIES = [
         aliases=("uce",),
         curve=uncertainty_reliability_curve,
         sums=_uncertainty_sums,
+        cells="entropy",
         short="UCE",
     )
 ]

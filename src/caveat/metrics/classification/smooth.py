@@ -287,7 +287,10 @@ def _sums(
 
     def make() -> Any:
         residual, index = p - hit, bin_of(p, _COARSE)
-        return batch.matrix(index, _COARSE, [None, residual, residual * (p * _COARSE - index)])
+        # Where a row stands for many samples, its square is theirs.
+        square = batch.kept(("square", kind), lambda: residual**2)
+        upper = (square + residual * hit) * _COARSE - residual * index
+        return batch.matrix(index, _COARSE, [None, residual, upper])
 
     def reduce(sums: FloatArray) -> FloatArray:
         from scipy.fft import dct
@@ -333,6 +336,7 @@ ENTRIES = [
         aliases=("smece", "smooth_ece"),
         curve=smooth_reliability_curve,
         sums=_sums,
+        cells="top",
         short="smECE",
         shown=("headline", "compared"),
         serves={"probability": "supporting", "entropy": "supporting"},

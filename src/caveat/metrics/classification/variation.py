@@ -263,6 +263,7 @@ ENTRIES = [
         aliases=("vce",),
         curve=variation_reliability_curve,
         sums=_variation_sums,
+        cells="entropy",
         short="VCE",
         shown=("headline",),
         serves={"entropy": "calibration"},
