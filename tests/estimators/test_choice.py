@@ -151,6 +151,17 @@ def test_weights_count_in_the_choice(monkeypatch):
     assert trial.losses().mean() == pytest.approx(expected)
 
 
+def test_rates_are_compared_early_but_how_long_to_train_at_the_end():
+    rates = MCDropoutRegressor(**QUICK)  # 4,000 steps in the end
+    work = rates._prepare(Problem(X, NOISY))
+    trials = _choice._trials(rates, work, {"rate": 0.1, "epochs": 1334})
+    assert [trial.work.copies[0].steps for trial in trials] == [2000, 2000]
+    lengths = ConcreteDropoutRegressor(**QUICK)
+    work = lengths._prepare(Problem(X, NOISY))
+    trials = _choice._trials(lengths, work, {"epochs": 1334})
+    assert [trial.work.copies[0].steps for trial in trials] == [2668, 2668]  # 2 in an epoch of 117
+
+
 def test_a_setting_that_cannot_be_trained_is_not_chosen():
     model = MCDropoutRegressor(**QUICK)
     work = model._prepare(Problem(X, NOISY))

@@ -2,6 +2,7 @@
 
 import copy
 import warnings
+from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -31,7 +32,7 @@ FOLDS = 2
 _SHARE = 0.1
 
 _STEPS = 2000
-"""Most steps of a network that is tried."""
+"""Most steps of a network whose rate is tried."""
 
 _SURE = 1.0
 """Standard errors by which a later setting has to be better."""
@@ -41,11 +42,11 @@ _SURE = 1.0
 class LeavesOpen(NetworkEstimator):
     """A network whose settings may be left to the data.
 
-    With "auto" as the value of a setting, candidates are tried before the training: on nine tenths
-    of the samples, twice, with 2,000 steps at most, in an order that begins with the most careful
-    one, until the loss on the other tenths rises. Chosen is the first one whose loss, of its
-    members as a mixture, is within a standard error of the least one; the network is then trained
-    on all samples. Below 100 samples, and with ``module``, nothing is tried.
+    With "auto" as the value of a setting, candidates are tried before the training, the most
+    careful one first: on nine tenths of the samples, twice, and rates with 2,000 steps at most,
+    until the loss on the other tenths rises. Chosen is the first one whose loss, of its members as
+    a mixture, is within a standard error of the least one; the network is then trained on all
+    samples. Below 100 samples, and with ``module``, nothing is tried.
 
     Attributes
     ----------
@@ -53,9 +54,9 @@ class LeavesOpen(NetworkEstimator):
         The settings that were "auto", as ``fit`` chose them.
     """
 
+    @abstractmethod
     def _candidates(self, per_epoch: int) -> list[Settings]:
         """Return settings to choose from, the most careful first, by the steps of an epoch."""
-        raise NotImplementedError
 
     def _usual(self) -> Settings:
         """Return the settings where there is nothing to choose by: few samples, or a module."""
@@ -179,8 +180,9 @@ def _trials(model: Any, work: Prepared, settings: Settings) -> list[_Trial]:
     for kept, part in parts:
         trial = copy.copy(model)
         mine = _with_settings(trial, work, settings)
-        epochs = mine.training.epochs
-        steps = min(ceil(len(kept) / model.batch_size) * epochs, _STEPS)
+        # Rates are compared after as many steps; how long to train is not seen from a part of it.
+        steps = ceil(len(kept) / model.batch_size) * mine.training.epochs
+        steps = min(steps, _STEPS) if "rate" in settings else steps
         copies = [replace(one, rows=kept, steps=steps) for one in work.copies]
         training = replace(mine.training, on_epoch=None)
         results.append(_Trial(trial, replace(mine, copies=copies, training=training), part))
