@@ -38,8 +38,23 @@ RATE = 0.1
 CONNECTION_RATE = 0.05
 """DropConnect: the same of a weight; one mask for a whole batch is the noisier of the two."""
 
+RATES = (0.2, 0.1, 0.05, 0.02, 0.01)
+"""Rates to choose among, where the rate of units is left to the data."""
+
+CONNECTION_RATES = (0.1, 0.05, 0.02, 0.01, 0.005)
+"""The same of weights."""
+
+RANDOM_STEPS = 4000
+"""Steps that networks with random passes take at least, where the epochs are left to the data."""
+
+ANCHORED_STEPS = 1000
+"""The same of anchored ensembles."""
+
 RANDOM_SCHEDULER = "cosine"
 """The same of networks that predict by random passes: the noise of their gradients asks for it."""
+
+ANCHORED_SCHEDULER = "cosine"
+"""The same of anchored ensembles for numbers: without noise a constant rate trains in jumps."""
 
 LENGTH_SCALE = 1.0
 """Concrete dropout: one over the standard deviation of the weights' prior."""

@@ -6,8 +6,10 @@ from scipy.stats import sem
 
 import caveat
 from caveat import load
-from caveat.estimators import MAPRegressor, SWAGClassifier, SWAGRegressor
-from caveat.estimators.swag import RATES, first_not_worse
+from caveat.estimators import MAPRegressor, SWAGClassifier, SWAGRegressor, swag
+from caveat.estimators._choice import first_not_worse as first_within
+from caveat.estimators._choice import held_losses
+from caveat.estimators.swag import RATES
 from caveat.exceptions import OptionError, TrainingError
 
 torch = pytest.importorskip("torch")
@@ -16,6 +18,12 @@ rng = np.random.default_rng(1)
 X = rng.normal(size=(60, 3))
 LABELS = np.digitize(X[:, 0] + 0.5 * rng.normal(size=60), [-0.5, 0.5])
 NUMBERS = X @ [1.0, -2.0, 0.5] + 3 + rng.normal(size=60)
+
+
+def first_not_worse(losses):
+    return first_within(losses, 2.0)
+
+
 QUICK = {"hidden": (6,), "epochs": 3, "batch_size": 16, "random_state": 0, "snapshots": 4}
 
 
@@ -95,17 +103,16 @@ def test_targets_without_noise_ask_for_a_small_rate():
 
 def test_the_rate_is_chosen_by_losses_on_held_out_samples(monkeypatch):
     asked = []
-    measured = SWAGClassifier._held_losses
 
     def noted(self, prepared, rows):
         # By hand: the log of the mean probability of the true class over the drawn networks.
-        asked.append(measured(self, prepared, rows))
+        asked.append(held_losses(self, prepared, rows))
         p = self._values(prepared.X[rows]).double().softmax(-1).mean(0).numpy()
         exact = -np.log(p[np.arange(len(rows)), prepared.y[rows]])
         np.testing.assert_allclose(asked[-1], exact, rtol=1e-5)
         return asked[-1]
 
-    monkeypatch.setattr(SWAGClassifier, "_held_losses", noted)
+    monkeypatch.setattr(swag, "held_losses", noted)
     drawn = np.random.default_rng(0)
     X = drawn.normal(size=(120, 3))
     labels = (X[:, 0] + drawn.normal(size=120) > 0).astype(int)

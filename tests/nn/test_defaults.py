@@ -48,6 +48,12 @@ OPEN = {
     # One mask of weights for a whole batch is noisier than masks of units.
     ("DropConnectClassifier", "rate"),
     ("DropConnectRegressor", "rate"),
+    # Chosen on held-out samples.
+    ("MCDropoutRegressor", "rate"),
+    ("MCDropoutRegressor", "epochs"),
+    ("DropConnectRegressor", "epochs"),
+    ("ConcreteDropoutRegressor", "epochs"),
+    ("AnchoredEnsembleRegressor", "epochs"),
     # Published as such.
     ("ResNet18", "rate"),
     ("Plateau", "patience"),

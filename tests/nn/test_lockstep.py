@@ -412,6 +412,20 @@ def random_layers():
     )  # fmt: skip
 
 
+def learned_rates():
+    return nn.Sequential(
+        ConcreteDropoutLinear(5, 8, initial_p=0.3, length_scale=0.7), nn.ReLU(),
+        ConcreteDropoutLinear(8, 8, bias=False, temperature=0.3), nn.Tanh(),
+        ConcreteDropoutLinear(8, 3, length_scale=2.0),
+    )  # fmt: skip
+
+
+def learned_rates_left_to_torch():
+    module = learned_rates()
+    module[2].logit_p.requires_grad_(False)
+    return module
+
+
 def gaussian_weights():
     prior = ScaleMixturePrior(0.3, 2.0, 0.5)
     return nn.Sequential(
@@ -491,6 +505,8 @@ KNOWN = [
     (twice_standardized, losses.squared_error, VALUES),
     (without_weights_at_first, losses.nll, CLASSES),
     (random_layers, losses.sampled_softmax_nll, CLASSES),
+    (learned_rates, losses.nll, CLASSES),
+    (learned_rates_left_to_torch, losses.nll, CLASSES),
     (gaussian_weights, losses.nll, CLASSES),
     (flipped_first, losses.nll, CLASSES),
     (random_weights_left_to_torch, losses.nll, CLASSES),
@@ -509,7 +525,7 @@ def test_passes_by_hand_are_what_torch_makes_of_them(make, loss, y, monkeypatch)
     compare_with_torch(make, loss, y, dataclasses.replace(SHORT, penalty_weight=0.01), monkeypatch)
 
 
-@pytest.mark.parametrize("make", [gaussian_weights, random_weights_left_to_torch])
+@pytest.mark.parametrize("make", [gaussian_weights, learned_rates, random_weights_left_to_torch])
 def test_so_they_are_without_a_penalty(make, monkeypatch):
     compare_with_torch(make, losses.nll, CLASSES, SHORT, monkeypatch)
 

@@ -12,6 +12,7 @@ from sklearn.utils import _safe_indexing
 
 from .._parallel import run_tasks
 from ..exceptions import OptionError, TrainingError
+from ._choice import decided
 from ._data import SampleCache, as_array
 from ._modules import SPREAD, has_spread
 from ._network import NetworkEstimator, Prepared
@@ -136,7 +137,21 @@ def train_together(
     names: Sequence[str] = ("",),
 ) -> None:
     """Train what was prepared, all that have the same network and settings in one program."""
+    works = decided(models, works, _train_groups)
+    _train_groups(models, works, progress, checkpoint, names)
+
+
+def _train_groups(
+    models: Sequence[NetworkEstimator],
+    works: Sequence[Prepared],
+    progress: bool = False,
+    checkpoint: Any = None,
+    names: Sequence[str] | None = None,
+) -> None:
+    """Train works whose settings are decided."""
     from ..nn import train
+
+    names = names or [""] * len(works)
 
     groups: dict[str, list[int]] = {}
     for i, work in enumerate(works):

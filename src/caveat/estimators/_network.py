@@ -179,7 +179,7 @@ class NetworkEstimator(Savable, BaseEstimator):
     fresh: str | Sequence[str] | None = None
     hidden: int | Sequence[int] = HIDDEN
     activation: str = ACTIVATION
-    epochs: int = EPOCHS
+    epochs: int | str = EPOCHS
     batch_size: int = BATCH_SIZE
     optimizer: str | Callable[..., Any] = OPTIMIZER
     learning_rate: float | Mapping[str, float] = LEARNING_RATE
@@ -209,6 +209,10 @@ class NetworkEstimator(Savable, BaseEstimator):
     def _random_layers(self) -> dict[str, Any]:
         """Options of the network's stochastic part."""
         return {}
+
+    def _setting(self, name: str) -> Any:
+        """Return the value of a setting that a method may leave to the data."""
+        return getattr(self, name)
 
     def _adjust(self, network: Any) -> None:
         """Change a network that was just built for the data; its weights are drawn."""
@@ -443,7 +447,7 @@ class NetworkEstimator(Savable, BaseEstimator):
 
         as_device(self.device)
         training = Training(
-            epochs=self.epochs,
+            epochs=self._setting("epochs"),
             batch_size=self.batch_size,
             optimizer=self.optimizer,
             learning_rate=_modules.part_names(self, self.learning_rate),

@@ -1,16 +1,19 @@
 """Anchored ensembles: several networks, each pulled to its own draw from the prior."""
 
+from collections.abc import Callable
 from typing import Any
 
 from .._constructors import declared
+from .._defaults import ANCHORED_SCHEDULER, ANCHORED_STEPS, EPOCHS
 from .._validation import check_number
 from ..exceptions import OptionError
+from ._choice import AUTO, LeavesOpen, Settings, short_or_long
 from ._tasks import NetworkClassifier, NetworkRegressor
 from .deep_ensemble import DeepEnsemble
 
 
 @declared(kw_only=True)
-class AnchoredEnsemble(DeepEnsemble):
+class AnchoredEnsemble(DeepEnsemble, LeavesOpen):
     """Several networks, each with an anchor.
 
     Parameters
@@ -20,9 +23,13 @@ class AnchoredEnsemble(DeepEnsemble):
         anchors are two draws from it. With ``module`` both are draws of the module's own initial
         weights, and ``prior_std`` only decides how strong the pull is; the weights of a pretrained
         module are their own anchor, but for ``fresh`` parts.
+    epochs : int or "auto"
+        How often the samples are seen. "auto": 100 times, or as often as it takes for 1,000 steps
+        if held-out samples speak for it; see ``chosen_``.
     """
 
     prior_std: float | None = 0.25
+    epochs: int | str = EPOCHS
 
     _early_stopping = False  # the posterior is more than its likelihood
 
@@ -33,6 +40,9 @@ class AnchoredEnsemble(DeepEnsemble):
             )
         strength = self._strength(self.prior_std, self._noise())
         return {"anchor": "drawn", "anchor_strength": strength}
+
+    def _candidates(self, per_epoch: int) -> list[Settings]:
+        return short_or_long(per_epoch, ANCHORED_STEPS)
 
     def _noise(self) -> float:
         return 1.0
@@ -84,6 +94,8 @@ class AnchoredEnsembleRegressor(AnchoredEnsemble, NetworkRegressor):
     """
 
     noise_std: float = 0.3
+    scheduler: str | Callable[..., Any] = ANCHORED_SCHEDULER
+    epochs: int | str = AUTO
 
     def _noise(self) -> float:
         return check_number(self.noise_std, "noise_std", closed="neither")

@@ -3,8 +3,9 @@
 from typing import Any
 
 from .._constructors import declared
-from .._defaults import LENGTH_SCALE, RATE
+from .._defaults import EPOCHS, LENGTH_SCALE, RANDOM_STEPS, RATE
 from .._validation import check_number
+from ._choice import AUTO, Settings, short_or_long
 from ._tasks import NetworkClassifier, NetworkRegressor
 from .mc_dropout import WithRate
 
@@ -17,18 +18,25 @@ class ConcreteDropout(WithRate):
     ----------
     rate : float
         Probability of dropping an input of a layer before training; no effect with ``module``.
+    epochs : int or "auto"
+        How often the samples are seen. "auto": 100 times, or as often as it takes for 4,000 steps
+        if held-out samples speak for it; see ``chosen_``.
     length_scale : float
         Weights have a Gaussian prior whose standard deviation is one over this; no effect with
         ``module``.
     """
 
-    rate: float = RATE
+    rate: float | str = RATE
+    epochs: int | str = EPOCHS
     length_scale: float = LENGTH_SCALE
 
     _layers = "concrete"
 
     def _own_training(self) -> dict[str, Any]:
         return {"penalty_weight": "per-sample"}
+
+    def _candidates(self, per_epoch: int) -> list[Settings]:
+        return short_or_long(per_epoch, RANDOM_STEPS)
 
     def _adjust(self, network: Any) -> None:
         from ..nn.layers import stochastic_layers
@@ -60,3 +68,5 @@ class ConcreteDropoutClassifier(ConcreteDropout, NetworkClassifier):
 @declared(kw_only=True)
 class ConcreteDropoutRegressor(ConcreteDropout, NetworkRegressor):
     """One network for numbers with learned dropout rates; see `ConcreteDropoutClassifier`."""
+
+    epochs: int | str = AUTO

@@ -1,7 +1,8 @@
 """DropConnect: one network, whose single weights are dropped in prediction too."""
 
 from .._constructors import declared
-from .._defaults import CONNECTION_RATE
+from .._defaults import CONNECTION_RATE, CONNECTION_RATES
+from ._choice import AUTO
 from ._tasks import NetworkClassifier, NetworkRegressor, WithPrior
 from .mc_dropout import WithRate
 
@@ -10,9 +11,11 @@ from .mc_dropout import WithRate
 class DropConnect(WithRate, WithPrior):
     """A network whose weights are dropped."""
 
-    rate: float = CONNECTION_RATE
+    rate: float | str = CONNECTION_RATE
 
     _layers = "dropconnect"
+    _usual_rate = CONNECTION_RATE
+    _rates = CONNECTION_RATES
 
 
 @declared(kw_only=True)
@@ -31,3 +34,6 @@ class DropConnectClassifier(DropConnect, NetworkClassifier):
 @declared(kw_only=True)
 class DropConnectRegressor(DropConnect, NetworkRegressor):
     """One network for numbers, whose weights are dropped; see `DropConnectClassifier`."""
+
+    rate: float | str = AUTO
+    epochs: int | str = AUTO

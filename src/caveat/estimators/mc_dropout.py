@@ -4,8 +4,9 @@ from collections.abc import Callable
 from typing import Any
 
 from .._constructors import declared
-from .._defaults import PASSES, RANDOM_SCHEDULER, RATE, WHERE
+from .._defaults import EPOCHS, PASSES, RANDOM_SCHEDULER, RANDOM_STEPS, RATE, RATES, WHERE
 from .._validation import check_integer
+from ._choice import AUTO, LeavesOpen, Settings, enough_epochs
 from ._network import NetworkEstimator
 from ._tasks import NetworkClassifier, NetworkRegressor, WithPrior
 
@@ -32,21 +33,35 @@ class MonteCarlo(NetworkEstimator):
 
 
 @declared(kw_only=True)
-class WithRate(MonteCarlo):
+class WithRate(MonteCarlo, LeavesOpen):
     """A network in which something is dropped.
 
     Parameters
     ----------
-    rate : float
-        Probability of dropping a unit or a weight; no effect with ``module``.
+    rate : float or "auto"
+        Probability of dropping a unit or a weight; no effect with ``module``. "auto": from 100
+        samples on the one of several that held-out samples speak for; see ``chosen_``.
+    epochs : int or "auto"
+        How often the samples are seen. "auto": 100 times; from 100 samples on as often as it takes
+        for 4,000 steps, if that is more.
     """
 
-    rate: float = RATE
+    rate: float | str = RATE
+    epochs: int | str = EPOCHS
 
     _layers = "dropout"
+    _usual_rate = RATE
+    _rates = RATES
+
+    def _usual(self) -> Settings:
+        return {**super()._usual(), "rate": self._usual_rate}
+
+    def _candidates(self, per_epoch: int) -> list[Settings]:
+        epochs = enough_epochs(per_epoch, RANDOM_STEPS)
+        return [{"epochs": epochs, "rate": rate} for rate in self._rates]
 
     def _random_layers(self) -> dict[str, Any]:
-        return {"stochastic": self._layers, "where": self.where, "rate": self.rate}
+        return {"stochastic": self._layers, "where": self.where, "rate": self._setting("rate")}
 
 
 @declared(kw_only=True)
@@ -66,3 +81,6 @@ class MCDropoutClassifier(WithRate, WithPrior, NetworkClassifier):
 @declared(kw_only=True)
 class MCDropoutRegressor(WithRate, WithPrior, NetworkRegressor):
     """One network for numbers, whose hidden units are dropped; see `MCDropoutClassifier`."""
+
+    rate: float | str = AUTO
+    epochs: int | str = AUTO

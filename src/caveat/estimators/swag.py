@@ -1,8 +1,6 @@
 """SWAG: a Gaussian around the weights that the optimizer visits."""
 
-from collections.abc import Sequence
 from dataclasses import replace
-from math import log
 from typing import Any
 
 import numpy as np
@@ -12,6 +10,7 @@ from .._defaults import HELD_SHARE, PASSES
 from .._validation import check_integer, check_number
 from ..exceptions import TrainingError
 from ._after_training import AfterTraining
+from ._choice import LEAST, first_not_worse, held_losses
 from ._network import Prepared
 from ._tasks import NetworkClassifier, NetworkRegressor, WithPrior
 
@@ -20,9 +19,6 @@ Moments = tuple[dict[str, Any], dict[str, Any], dict[str, Any]]
 
 RATES = (0.01, 0.003, 0.001, 0.0003)
 """Rates to choose among; the first one where nothing is held out."""
-
-_LEAST = 100
-"""Samples from which on some are held out to choose the rate."""
 
 _SURE = 2.0
 """Standard errors by which a smaller rate has to be better."""
@@ -79,7 +75,7 @@ class SWAG(AfterTraining, WithPrior):
             How many there are to learn from.
         """
         if self.validation_fraction == "auto" and self.snapshot_rate is None:
-            return HELD_SHARE if samples >= _LEAST else None
+            return HELD_SHARE if samples >= LEAST else None
         return super().held_out_share(samples)
 
     def _go_on(self, prepared: Prepared, copies: list[Any]) -> None:
@@ -98,20 +94,12 @@ class SWAG(AfterTraining, WithPrior):
                 continue
             self.state_, self.variance_, self.deviations_ = moments
             results.append((rate, moments))
-            losses.append(np.zeros(1) if checked is None else self._held_losses(prepared, checked))
+            losses.append(np.zeros(1) if checked is None else held_losses(self, prepared, checked))
         if not results:
             del self.state_
             raise failed[-1]
-        chosen = first_not_worse(losses)
+        chosen = first_not_worse(losses, _SURE)
         self.snapshot_rate_, (self.state_, self.variance_, self.deviations_) = results[chosen]
-
-    def _held_losses(self, prepared: Prepared, rows: np.ndarray) -> np.ndarray:
-        """Return the losses of drawn networks, as a mixture, on samples that are held out."""
-        import torch
-
-        target = torch.from_numpy(prepared.y[rows])
-        each = torch.stack([prepared.loss(out, target) for out in self._values(prepared.X[rows])])
-        return np.asarray(log(len(each)) - torch.logsumexp(-each.double(), 0).numpy())
 
     def _moments(self, states: list[dict[str, Any]]) -> Moments:
         """Return mean, variance and last deviations of the weights."""
@@ -174,23 +162,6 @@ class SWAG(AfterTraining, WithPrior):
             drawn[name] = mean + (variance / 2).sqrt() * own + along
         trained = super()._trained()
         return replace(trained, state=drawn, status=["finished"] * count, steps=np.zeros(count))
-
-
-def first_not_worse(losses: Sequence[np.ndarray]) -> int:
-    """Return the first place whose mean loss is within two standard errors of the least one.
-
-    The standard error is that of the difference on the same samples. Losses with NaN or infinity
-    come last.
-    """
-    finite = [bool(np.isfinite(one).all()) for one in losses]
-    means = [one.mean() if good else np.inf for one, good in zip(losses, finite, strict=True)]
-    best = int(np.argmin(means))
-    for place in np.flatnonzero(finite[:best]).tolist():
-        behind = losses[place] - losses[best]
-        error = behind.std() / max(len(behind) - 1, 1) ** 0.5
-        if behind.mean() <= _SURE * error:
-            return place
-    return best
 
 
 @declared(kw_only=True)

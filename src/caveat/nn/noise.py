@@ -317,10 +317,15 @@ def signs_from_bits(bits: Tensor, out: Tensor) -> Tensor:
     return out.copy_(bits.bitwise_right_shift_(31)).mul_(-2.0).sub_(1.0)
 
 
+def uniform_from_bits(bits: Tensor, out: Tensor) -> Tensor:
+    """Write the numbers that `uniform` makes of bits, which are overwritten."""
+    bits.bitwise_right_shift_(32 - _BITS).bitwise_and_(2**_BITS - 1)
+    return out.copy_(bits).add_(0.5).mul_(2.0**-_BITS)
+
+
 def normal_from_bits(bits: Tensor, out: Tensor) -> Tensor:
     """Write the numbers that `normal` makes of bits, which are overwritten."""
-    bits.bitwise_right_shift_(32 - _BITS).bitwise_and_(2**_BITS - 1)
-    out.copy_(bits).add_(0.5).mul_(2.0 ** (1 - _BITS)).sub_(1.0)
+    uniform_from_bits(bits, out).mul_(2.0).sub_(1.0)
     return torch.erfinv(out, out=out).mul_(2.0**0.5)
 
 

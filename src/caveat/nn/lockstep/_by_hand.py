@@ -25,7 +25,7 @@ from ._parts import (
     Rectifier,
     Standardize,
 )
-from ._random_parts import PRIORS, DropConnect, MeanField
+from ._random_parts import PRIORS, Concrete, DropConnect, MeanField
 
 State = dict[str, Tensor]
 
@@ -201,7 +201,10 @@ def _part(module: Any, name: str, state: State, gradients: State, call: int) -> 
 def _random_part(module: Any, name: str, state: State, gradients: State) -> NetworkPart:
     mine = {key.removeprefix(name): value for key, value in state.items() if key.startswith(name)}
     trained = {key: gradients[name + key] for key in mine if name + key in gradients}
+    whole = len(trained) == len(mine)
+    if isinstance(module, layers.ConcreteDropoutLinear) and whole:
+        return Concrete(module, mine, trained)
     gaussian = isinstance(module, layers.BayesLinear | layers.FlipoutLinear)
-    if gaussian and type(module.prior) in PRIORS and len(trained) == len(mine):
+    if gaussian and type(module.prior) in PRIORS and whole:
         return MeanField(module, mine, trained)
     return Random(module, mine, trained)

@@ -51,6 +51,67 @@ class DropConnect(Linear):
         return passed
 
 
+class Concrete(Linear):
+    """`layers.ConcreteDropoutLinear`: inputs are dropped with a probability that is learned."""
+
+    learns = True
+
+    def __init__(self, layer: layers.ConcreteDropoutLinear, state: State, gradients: State) -> None:
+        super().__init__(
+            state["weight"], state.get("bias"), (gradients["weight"], gradients.get("bias"))
+        )
+        self.logit, self.of_logit = state["logit_p"].detach(), gradients["logit_p"]
+        self.temperature, self.square = layer.temperature, layer.length_scale**2
+        self.draws = Draws(noise.stream(layer.place, 0))
+
+    def forward(self, x: Tensor, keys: Tensor | None) -> Tensor:
+        """Return the outputs of the inputs that are kept."""
+        if keys is None:
+            return super().forward(x, keys)
+        units, rows = x.shape[1:]
+        bits = self.draws(keys, (rows,), lambda: [by_units(rows, units)])
+        target = self.workspace("chance", bits.shape, x)
+        chance = noise.uniform_from_bits(bits, target).view(x.shape)
+        dropped = torch.logit(chance, out=chance).add_(self.logit[:, None, None])
+        self.whole, self.enlarged = x, 1 + self.logit.exp()[:, None, None]
+        self.share = dropped.div_(-self.temperature).sigmoid_()
+        kept = torch.mul(self.share, self.enlarged, out=self.workspace("factor", x.shape, x))
+        self.factor = kept
+        return super().forward(torch.mul(x, kept, out=self.workspace("kept", x.shape, x)), keys)
+
+    def backward(self, gradient: Tensor, strength: Tensor | None) -> Tensor:
+        """Write the gradients of the weights and of the probability, pass on through what is kept.
+
+        With k the share that is kept and l the logit, the factor k (1 + exp l) has the slope
+        factor - k - factor (1 - k) / t in l.
+        """
+        passes_on, self.passes_on = self.passes_on, True
+        passed = super().backward(gradient, strength)
+        self.passes_on = passes_on
+        slope = torch.sub(
+            self.factor, self.share, out=self.workspace("slope", passed.shape, passed)
+        )
+        turned = self.share.sub_(1).mul_(self.factor).div_(self.temperature)
+        slope.add_(turned).mul_(self.whole).mul_(passed)
+        torch.sum(slope, (1, 2), out=self.of_logit)
+        if strength is not None:
+            self._penalize(strength)
+        return passed.mul_(self.factor)
+
+    def _penalize(self, strength: Tensor) -> None:
+        """Set the penalty and add its gradients."""
+        logit, enlarged, p = self.logit, self.enlarged[:, 0, 0], torch.sigmoid(self.logit)
+        squares = self.square * self.weight.square().sum((1, 2)) / 2
+        entropy = p * functional.softplus(-logit) + (1 - p) * functional.softplus(logit)
+        units = self.weight.shape[2]
+        self.penalty = squares * enlarged - units * entropy
+        slope = squares * logit.exp() + units * logit * p * (1 - p)
+        self.of_logit.addcmul_(slope, strength)
+        weight = self.gradients[0]
+        assert weight is not None
+        weight.addcmul_(self.weight, (self.square * strength * enlarged)[:, None, None])
+
+
 class MeanField(NetworkPart):
     """`layers.BayesLinear` and `layers.FlipoutLinear`: Gaussian weights.
 
