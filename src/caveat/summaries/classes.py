@@ -25,10 +25,10 @@ from .tallies import (
 
 __all__ = ["COMPILED", "ClassCounts", "UncountedError"]
 
-_BLOCK = 2**16
+_BLOCK = 2**17
 """Samples that are counted at once, class by class: the counts of a class stay in the cache."""
 
-_TILE = 2**12
+_TILE = 2**14
 """Samples whose probabilities of all classes and their logarithms stay in the cache."""
 
 COMPILED = 2**21
