@@ -116,7 +116,8 @@ def test_bits_in_arrays_that_are_there(p, dtype):
     order = torch.randperm(count, generator=torch.Generator().manual_seed(0)).to(torch.int32)
     index = torch.cat([order, order[:70]])
     bits, work = torch.empty(2, 3, count + 70, dtype=torch.int32).unbind()
-    noise.fill_bits(keys, torch.tensor([7, -3], dtype=torch.int32), index, (count, 70), bits, work)
+    places = torch.tensor([7, -3], dtype=torch.int32)
+    noise.fill_bits(noise.derive_key(keys[:, None], places), index, (count, 70), bits, work)
     first, second = bits.split([count, 70], dim=1)
     drawn = noise.uniform(keys, 7, (count,), like)[:, order.long()]
     assert torch.equal(noise.at_least(first.clone(), p, dtype), drawn >= p)
@@ -158,3 +159,18 @@ def test_masks_are_kept_while_there_is_room():
     first = masks.get("first", lambda: mask)
     assert masks.get("first", mask.clone) is first
     assert masks.get("second", mask.clone) is not masks.get("second", mask.clone)
+
+
+def test_keys_of_one_step_among_many_are_those_of_the_step_alone():
+    from caveat.nn.lockstep._draws import Draws
+
+    steps = noise.derive_key(
+        noise.make_keys([3, 4, 5]), torch.arange(8, dtype=torch.int32)[:, None]
+    )
+    draws = Draws(noise.stream(2, 0), noise.stream(2, 1))
+    elements = [torch.arange(5), torch.arange(7)]
+    for step in (0, 6, 7, 1):
+        among = draws(steps[step], (12,), lambda: elements).clone()
+        alone = draws(steps[step].clone(), (12,), lambda: elements).clone()
+        assert torch.equal(among, alone)
+        assert not torch.equal(among, draws(steps[(step + 1) % 8], (12,), lambda: elements))

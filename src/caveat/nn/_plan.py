@@ -79,6 +79,11 @@ class PassPlan:
             known = self.last_masks[name] = Masks()
         return known
 
+    @cached_property
+    def weights(self) -> int:
+        """The number of weights of the module."""
+        return sum(weight.numel() for weight in self.module.parameters())
+
     @property
     def random(self) -> bool:
         """Whether anything is random, so that passes differ."""

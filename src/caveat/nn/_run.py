@@ -68,10 +68,9 @@ def run(
     """Return the outputs of all passes, (passes, rows, ...); without keys one, without noise."""
     total = len(inputs[0])
     passes = 1 if keys is None else len(keys)
+    products = quick_products(plan.device, plan.weights * total * passes)
     masks = None if keys is None else plan.masks_of(keys)
     plan = replace(plan, in_batch=plan.few_at_once and total <= _FEW, masks=masks)
-    weights = sum(weight.numel() for weight in plan.module.parameters())
-    products = quick_products(plan.device, weights * total * passes)
     with torch.no_grad(), Generators(plan.device).kept(), products:
         rows, together = chunks(plan, total, passes, batch_size)
         if plan.in_batch:

@@ -272,16 +272,13 @@ def stream(place: int, draw: int) -> int:
     return place * _STREAMS + draw
 
 
-def fill_bits(
-    keys: Tensor, places: Tensor, index: Tensor, sizes: Sequence[int], bits: Tensor, work: Tensor
-) -> None:
+def fill_bits(key: Tensor, index: Tensor, sizes: Sequence[int], bits: Tensor, work: Tensor) -> None:
     """Write 32 mixed bits for the elements of some draws, without making an array of that size.
 
     Parameters
     ----------
-    keys : int32 Tensor of shape (copies, 2)
-    places : int32 Tensor of shape (draws,)
-        By `stream`.
+    key : int32 Tensor of shape (copies, draws, 2)
+        Derived for each draw, see `derive_key` and `stream`.
     index : int32 Tensor of shape (elements,)
         The numbers of the elements, draw after draw.
     sizes : sequence of int
@@ -289,7 +286,6 @@ def fill_bits(
     bits, work : int32 Tensors of shape (copies, elements)
         Where to write, and a work space.
     """
-    key = derive_key(keys[:, None], places)
     ends = [*accumulate(sizes, initial=0)]
     parts = [slice(*pair) for pair in pairwise(ends)]
     for draw, part in enumerate(parts):
@@ -333,13 +329,13 @@ def _kept_by_parts(key: Tensor, place: int, shape: Sequence[int], like: Tensor, 
     """Return what `kept` does, some keys at a time, in arrays that stay in the cache."""
     keys, count = key.reshape(-1, 2), prod(shape)
     index = torch.arange(count, dtype=torch.int32)
-    parts = keys.split(max(1, _PART // max(1, count)))
+    derived = derive_key(keys, place)[:, None]
+    parts = derived.split(max(1, _PART // max(1, count)))
     bits, work = torch.empty(2, len(parts[0]), count, dtype=torch.int32)
     result = torch.empty(len(keys), count, dtype=torch.bool)
-    places = torch.tensor([place], dtype=torch.int32)
     for part, rows in zip(parts, result.split(len(parts[0])), strict=True):
         few = bits[: len(part)]
-        fill_bits(part, places, index, [count], few, work[: len(part)])
+        fill_bits(part, index, [count], few, work[: len(part)])
         rows.copy_(at_least(few, p, like.dtype))
     return result.reshape(*key.shape[:-1], *shape)
 

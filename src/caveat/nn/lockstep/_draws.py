@@ -27,6 +27,7 @@ class Draws:
     def __init__(self, *streams: int) -> None:
         self._streams = streams
         self._sizes: dict[tuple[int, ...], list[int]] = {}
+        self._steps = self._derived = torch.empty(0)
         self.workspace = Workspace()
 
     def __call__(
@@ -42,8 +43,21 @@ class Draws:
         )
         bits = self.workspace("bits", (len(keys), len(index)), index)
         work = self.workspace("work", bits.shape, index)
-        noise.fill_bits(keys, self._places, index, self._sizes[shape], bits, work)
+        noise.fill_bits(self._key(keys), index, self._sizes[shape], bits, work)
         return bits
+
+    def _key(self, keys: Tensor) -> Tensor:
+        """Return the key of each draw; where the keys are those of one step among many, of all."""
+        steps = keys._base
+        if (
+            steps is None
+            or steps.shape[1:] != keys.shape
+            or not (steps.is_contiguous() and keys.is_contiguous())
+        ):
+            return noise.derive_key(keys[:, None], self._places)
+        if steps is not self._steps:
+            self._steps, self._derived = steps, noise.derive_key(steps[:, :, None], self._places)
+        return self._derived[keys.storage_offset() // keys.numel()]
 
     def _numbers(
         self, shape: tuple[int, ...], draws: Sequence[Tensor], device: torch.device
