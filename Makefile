@@ -5,9 +5,9 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constr
 WORKERS ?= auto
 
 # Tests run side by side, one thread each: threads that wait for each other on busy cores are slow.
-test test-slow promises: export OMP_NUM_THREADS = 1
+test test-slow test-others promises: export OMP_NUM_THREADS = 1
 
-.PHONY: demo test check test-slow promises benchmark docs clean
+.PHONY: demo test check test-slow test-others promises benchmark docs clean
 
 demo: .venv/core
 	$(BIN)/caveat demo
@@ -24,6 +24,11 @@ check: .venv/test
 
 test-slow: .venv/test
 	$(BIN)/python -m pytest -n $(WORKERS) tests/statistical
+
+# What reads models of others and works inside of other tools, against the real ones.
+test-others: .venv-others/ready
+	.venv-others/bin/python -m pytest -n $(WORKERS) -rs tests/integrations tests/models tests/summaries \
+		tests/nn/test_metrics.py tests/selection tests/first_mile
 
 promises: .venv/test
 	$(BIN)/python -m pytest -q -n $(WORKERS) -m promises --promises docs/promises.md tests/statistical
@@ -59,5 +64,11 @@ docs: .venv/docs
 	.venv-benchmark/bin/python -m pip install --quiet --no-deps --requirement benchmarks/requirements-no-deps.txt
 	@touch $@
 
+# Other packages live in an environment of their own, since they are heavy.
+.venv-others/ready: pyproject.toml constraints.txt
+	$(PYTHON) -m venv .venv-others
+	.venv-others/bin/python -m pip install --quiet --constraint constraints.txt --editable '.[torch,test,others]'
+	@touch $@
+
 clean:
-	rm -rf docs/_build docs/gallery docs/api/generated .venv .venv-benchmark .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage
+	rm -rf docs/_build docs/gallery docs/api/generated .venv .venv-benchmark .venv-others .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage

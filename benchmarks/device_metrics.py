@@ -4,6 +4,7 @@ Run with ``make benchmark``; ``docs/performance.md`` keeps the result. On the CP
 there is one. Peers compute two metrics in an update, ours all that their table has.
 """
 
+import argparse
 import os
 import sys
 import time
@@ -81,8 +82,12 @@ def table(device: str) -> None:
 
 
 def main() -> None:
-    table("cpu")
-    if torch.cuda.is_available():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--device", choices=("cpu", "cuda"), help="by default all there are")
+    chosen = parser.parse_args().device
+    if chosen != "cuda":
+        table("cpu")
+    if chosen != "cpu" and torch.cuda.is_available():
         table("cuda")
 
 

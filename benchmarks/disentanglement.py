@@ -5,7 +5,8 @@ sizes, 11 shares of noise, 5 repeats: 900 trainings of the same network on the s
 number of steps. The package (disentanglement-error) asks for a model with ``fit``: it gets ten networks
 that train one after another, Adam, batches by a shuffled index, data on the device, and as its ``fit`` is
 not told the share of samples, the model counts the calls to know how long to train. Where the package is
-not installed, the same trainings are run by a loop of our own. ``--column`` and ``--images`` are others.
+not installed, the same trainings are run by a loop of our own. ``--column``, ``--images`` and ``--residual``
+are others.
 """
 
 import argparse
@@ -31,7 +32,8 @@ from caveat.estimators import (
     preset,
 )
 from caveat.experiments import Curve, Disentanglement, Protocol
-from caveat.nn import CNN, Copy, Training, losses, train
+from caveat.nn import CNN, Copy, ResNet18, Training, losses, train
+from members import HEADER, side_by_side
 from training import images, plain_cnn
 
 try:
@@ -363,11 +365,26 @@ def pictures(chosen):
     print()
 
 
+def residual(chosen):
+    """Print how fast three ResNet18 train on pictures of 32 x 32."""
+    device, members = chosen.device, 3
+    X, y = images(chosen.residual_steps * BATCH, 3, 32)
+    options = {"precision": "bfloat16", "compile": True} if device == "cuda" else {}
+    print(f"## ResNet18, pictures of 32 x 32, {members} members, {device} {options}\n\n{HEADER}")
+    side_by_side(
+        partial(ResNet18, 3, 10, size=32), X, y, losses.nll, members=members, wanted=">= 2",
+        epochs=chosen.residual_epochs, device=device, **options,
+    )  # fmt: skip
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     parser.add_argument("--column", action="store_true", help="table 2's column of Wine alone")
     parser.add_argument("--images", action="store_true", help="the network for pictures alone")
+    parser.add_argument("--residual", action="store_true", help="three ResNet18 alone")
+    parser.add_argument("--residual-steps", type=int, default=50, help="of an epoch")
+    parser.add_argument("--residual-epochs", type=int, default=4)
     parser.add_argument("--repeats", type=int, default=1, help="of the peer")
     parser.add_argument("--our-repeats", type=int, default=PAPER.repeats)
     parser.add_argument("--epochs", type=int, default=100, help="on all samples")
@@ -390,7 +407,9 @@ def main():
         column(chosen)
     if chosen.images:
         pictures(chosen)
-    if not (chosen.column or chosen.images):
+    if chosen.residual:
+        residual(chosen)
+    if not (chosen.column or chosen.images or chosen.residual):
         compare(chosen)
 
 

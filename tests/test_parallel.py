@@ -1,5 +1,6 @@
 import os
 import signal
+import subprocess
 import sys
 import threading
 import time
@@ -10,29 +11,41 @@ import joblib
 import numpy as np
 import pytest
 from joblib.parallel import ThreadingBackend
+from threadpoolctl import threadpool_info, threadpool_limits
 
-from caveat import _parallel
+from caveat import _environment, _parallel
 from caveat._parallel import run_tasks
 from caveat.exceptions import OptionError
 
 
 @pytest.mark.parametrize(
     ("limit", "expected"),
-    [("1", 1), ("2", 2), ("999", 4), ("", 4), ("0", 4), ("many", 4), (None, 4)],
+    [("1", 1), ("2", 2), ("999", 4), ("", 4), ("0", 4), ("many", 4)],
 )
 def test_threads_are_the_cores_or_fewer(monkeypatch, limit, expected):
     monkeypatch.setattr(_parallel.os, "sched_getaffinity", lambda _: set(range(4)), raising=False)
-    if limit is None:
-        monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
-    else:
-        monkeypatch.setenv("OMP_NUM_THREADS", limit)
+    monkeypatch.setattr(_environment, "THREADS", limit)
     assert _parallel.threads() == expected
+
+
+@pytest.mark.parametrize(("limit", "expected"), [(None, 4), ("2", 2)])
+def test_the_number_of_threads_is_that_of_the_start(limit, expected):
+    """As after the start of a Dask cluster, which changes the variable."""
+    code = (
+        "import os; import caveat; os.environ['OMP_NUM_THREADS'] = '1'; "
+        "os.sched_getaffinity = lambda _: set(range(4)); "
+        "from caveat._parallel import threads; print(threads())"
+    )
+    env = {name: value for name, value in os.environ.items() if name != "OMP_NUM_THREADS"}
+    env |= {} if limit is None else {"OMP_NUM_THREADS": limit}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=env)
+    assert done.stdout.strip() == str(expected)
 
 
 def test_threads_without_affinity(monkeypatch):
     monkeypatch.delattr(_parallel.os, "sched_getaffinity", raising=False)
     monkeypatch.setattr(_parallel.os, "cpu_count", lambda: None)
-    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    monkeypatch.setattr(_environment, "THREADS", "")
     assert _parallel.threads() == 1
 
 
@@ -178,3 +191,19 @@ def test_numbers_of_processes_that_cannot_be(jobs):
     with pytest.raises(OptionError, match="n_jobs must be a number of processes, or -1 for one on"):
         list(run_tasks(max, (), [(1, 2)], jobs))
     assert list(run_tasks(max, (), [(1, 2)], np.int64(1))) == [(0, 2)]
+
+
+def test_blas_has_one_thread_until_the_last_one_is_out():
+    def numbers():
+        return [own["num_threads"] for own in threadpool_info() if own["user_api"] == "blas"]
+
+    with threadpool_limits(2, user_api="blas"):
+        before = numbers()
+        with _parallel.one_thread_of_blas:
+            with _parallel.one_thread_of_blas:
+                assert set(numbers()) <= {1}
+            assert set(numbers()) <= {1}
+        assert numbers() == before
+        with pytest.raises(KeyError), _parallel.one_thread_of_blas:
+            raise KeyError
+        assert numbers() == before

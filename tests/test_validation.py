@@ -2,10 +2,12 @@ import math
 import re
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from caveat._validation import (
     LARGEST,
+    as_column,
     as_floats,
     as_labels,
     as_weights,
@@ -117,5 +119,11 @@ class TestOptions:
         for value in ("c", None, ["a"]):
             with pytest.raises(OptionError, match=r"^kind must be one of 'a', 'b'; got"):
                 check_choice(value, "kind", ("a", "b"))
-        with pytest.raises(OptionError, match=r"^kind must be one of 'a', or a callable; got 3$"):
+        with pytest.raises(OptionError, match=r"^kind must be 'a' or a callable; got 3$"):
             check_choice(3, "kind", ("a",), "a callable")
+
+
+@pytest.mark.parametrize("missing", [None, float("nan"), pd.NA, pd.NaT])
+def test_a_missing_value_of_a_column(missing):
+    with pytest.raises(InvalidValueError, match="cluster of sample 1 is missing; give it a value"):
+        as_column(pd.Series(["a", missing, "b"], dtype=object), "cluster", 3)

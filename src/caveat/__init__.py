@@ -6,6 +6,8 @@ Names are imported when they are first used, so that ``import caveat`` stays lig
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from . import _environment as _environment
+
 if TYPE_CHECKING:
     from . import charts as charts
     from . import confusion as confusion
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
     from . import signals as signals
     from . import studies as studies
     from . import summaries as summaries
+    from . import triage as triage
     from . import uncertainty as uncertainty
     from .charts import plot as plot
     from .confusion import compare_measures as compare_measures
@@ -70,8 +73,6 @@ if TYPE_CHECKING:
     from .estimators import from_sklearn as from_sklearn
     from .evaluation import Comparison as Comparison
     from .evaluation import Evaluation as Evaluation
-    from .evaluation import Triage as Triage
-    from .evaluation import TriagePolicy as TriagePolicy
     from .evaluation import Verdict as Verdict
     from .evaluation import compare as compare
     from .evaluation import evaluate as evaluate
@@ -143,6 +144,8 @@ if TYPE_CHECKING:
     from .summaries import merge as merge
     from .summaries import summarise as summarise
     from .summaries import summarize as summarize
+    from .triage import Triage as Triage
+    from .triage import TriagePolicy as TriagePolicy
     from .uncertainty import class_distances as class_distances
     from .uncertainty import decompose as decompose
     from .uncertainty import measure as measure
@@ -226,8 +229,8 @@ _HOMES = {
     "Summary": "summaries",
     "TechniqueGrid": "selection",
     "TemperatureScaling": "recalibration",
-    "Triage": "evaluation",
-    "TriagePolicy": "evaluation",
+    "Triage": "triage",
+    "TriagePolicy": "triage",
     "VarianceScaling": "recalibration",
     "VennAbers": "recalibration",
     "Verdict": "evaluation",
@@ -292,6 +295,7 @@ _MODULES = (
     "signals",
     "studies",
     "summaries",
+    "triage",
     "uncertainty",
 )
 
@@ -432,6 +436,7 @@ __all__ = [
     "summarise",
     "summarize",
     "technique_grid",
+    "triage",
     "uncertainty",
     "warn_if_shifted",
     "write_report",

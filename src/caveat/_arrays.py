@@ -1,15 +1,16 @@
 """Conversion of array-like objects to numpy, without importing the libraries they come from.
 
-numpy arrays, nested lists, pandas objects, torch tensors on any device, and anything with the
-Arrow PyCapsule interface (polars, pyarrow, duckdb, ...).
+numpy arrays, nested lists, arrays of xarray, pandas objects, torch tensors on any device, and
+anything with the Arrow PyCapsule interface (polars, pyarrow, duckdb, ...).
 """
 
+from collections import Counter
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .exceptions import ShapeError
+from .exceptions import InvalidValueError, ShapeError
 
 
 class Loaded(NamedTuple):
@@ -21,7 +22,7 @@ class Loaded(NamedTuple):
 
 
 def to_numpy(value: Any, name: str) -> Loaded:
-    """Return ``value`` as a numpy array; missing values become NaN.
+    """Return ``value`` as a numpy array; missing values become NaN, as masked ones do.
 
     A float64 array comes back as it is, without a copy.
     """
@@ -33,7 +34,9 @@ def to_numpy(value: Any, name: str) -> Loaded:
         return _from_columns(columns, list(value.columns), name)
     if root == "pandas" and hasattr(value, "array"):
         return _loaded(_from_series(value))
-    if not isinstance(value, np.ndarray) and (
+    if isinstance(value, np.ma.MaskedArray):
+        return _loaded(_from_masked(value))
+    if not _is_array(value) and (
         hasattr(value, "__arrow_c_stream__") or hasattr(value, "__arrow_c_array__")
     ):
         return _from_arrow(value, name)
@@ -45,8 +48,37 @@ def to_numpy(value: Any, name: str) -> Loaded:
         ) from None
 
 
+def _is_array(value: Any) -> bool:
+    """Whether something is an array as numpy has it; tables and columns of Arrow are not."""
+    return all(hasattr(value, part) for part in ("__array__", "ndim", "dtype"))
+
+
+def _from_masked(value: Any) -> NDArray[Any]:
+    array, mask = np.asarray(value), np.ma.getmaskarray(value)
+    if not mask.any():
+        return array
+    kind = array.dtype.kind
+    if kind != "f":
+        array = array.astype(np.float64 if kind in "iub" else object)
+    missing: Any = np.nan if kind in "fiub" else None
+    return np.where(mask, missing, array)
+
+
 def _loaded(array: NDArray[Any], columns: list[Any] | None = None) -> Loaded:
     return Loaded(array, columns, array.dtype.name)
+
+
+def missing_among(values: NDArray[Any]) -> NDArray[np.bool_]:
+    """Return which values are None, NaN, NaT or NA of pandas."""
+    if values.dtype != object:
+        return np.asarray(values != values)
+    return np.array(list(map(is_missing, values.ravel())), dtype=bool).reshape(values.shape)
+
+
+def is_missing(value: Any) -> bool:
+    """Whether a value is None, NaN, NaT or NA of pandas."""
+    # NaN is not equal to itself; pandas.NA answers with itself, which has no truth value.
+    return value is None or type(value).__name__ == "NAType" or bool(value != value)
 
 
 def _from_torch(tensor: Any) -> Loaded:
@@ -93,3 +125,27 @@ def _from_columns(columns: list[NDArray[Any]], names: list[Any], name: str) -> L
     if not columns:
         raise ShapeError(f"{name} is a frame without columns")
     return _loaded(np.stack(columns, axis=-1), names)
+
+
+def is_frame(X: Any) -> bool:
+    """Whether X is a frame of pandas."""
+    return hasattr(X, "columns") and type(X).__module__.startswith("pandas")
+
+
+def with_text_names(X: Any, fitted: Any = None) -> Any:
+    """Return a frame with names of columns that scikit-learn accepts: all text, or no text.
+
+    Names of both kinds become text; for a model that was fitted without names, there are none.
+    """
+    if not is_frame(X):
+        return X
+    names = list(X.columns)
+    if len({isinstance(name, str) for name in names}) > 1:
+        if fitted is not None and not hasattr(fitted, "feature_names_in_"):
+            return X.to_numpy()
+        names = [str(name) for name in names]
+        X = X.set_axis(names, axis=1)
+    twice = [name for name, count in Counter(names).items() if count > 1]
+    if twice:
+        raise InvalidValueError(f"X has more than one column {twice[0]!r}; give each its own name")
+    return X

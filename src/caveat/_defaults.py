@@ -47,8 +47,14 @@ CONNECTION_RATES = (0.1, 0.05, 0.02, 0.01, 0.005)
 RANDOM_STEPS = 4000
 """Steps that networks with random passes take at least, where the epochs are left to the data."""
 
+BETA = 0.5
+"""Power of the variance by which a likelihood is weighted, where that is left to the data."""
+
 ANCHORED_STEPS = 1000
 """The same of anchored ensembles."""
+
+LIKELIHOOD_WEIGHTS = (1.0, 3.0, 10.0)
+"""Weights of the likelihood to choose among, where networks with Gaussian weights leave it open."""
 
 RANDOM_SCHEDULER = "cosine"
 """The same of networks that predict by random passes: the noise of their gradients asks for it."""

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ._arrays import to_numpy
+from ._arrays import missing_among, to_numpy
 from .exceptions import OptionError, ShapeError
 
 MISSING = "(missing)"
@@ -131,7 +131,7 @@ def _attribute(name: str, column: NDArray[Any], length: int) -> Attribute:
             f"groups[{name!r}] must be one value for each of {length} samples; got shape "
             f"{column.shape}"
         )
-    missing = column != column if column.dtype.kind == "f" else _none(column)
+    missing = missing_among(column)
     known = column[~missing]
     if known.dtype == object:
         known = _plain(known)
@@ -146,7 +146,7 @@ def _attribute(name: str, column: NDArray[Any], length: int) -> Attribute:
         )
     codes = np.full(length, len(distinct), dtype=np.intp)
     codes[~missing] = inverse
-    values = [str(value) for value in distinct.tolist()]
+    values = [value_name(value) for value in distinct.tolist()]
     return Attribute(name, (*values, MISSING) if missing.any() else tuple(values), codes)
 
 
@@ -154,11 +154,19 @@ def _plain(known: NDArray[Any]) -> NDArray[Any]:
     """Return text, or whole numbers and booleans unchanged, which sort as numbers."""
     if {type(value) for value in known} in ({bool}, {int}):
         return known
-    return np.array([str(value) for value in known], dtype=str)
+    return np.array([value_name(value) for value in known], dtype=str)
 
 
-def _none(column: NDArray[Any]) -> NDArray[np.bool_]:
-    if column.dtype != object:
-        return np.zeros(len(column), dtype=bool)
-    # NaN is not equal to itself; pandas.NA answers with itself, which has no truth value.
-    return np.array([v is None or type(v).__name__ == "NAType" or v != v for v in column])
+def value_name(value: Any) -> str:
+    """Return a value as text: 1.0 is "1", as the same numbers may be floats in another file."""
+    # Beyond 2 ** 53 a float does not tell whole numbers apart.
+    whole = isinstance(value, float) and abs(value) < 2**53 and value == int(value)
+    return str(int(value)) if whole else str(value)
+
+
+def value_names(values: NDArray[Any]) -> NDArray[np.str_]:
+    """Return values as text, see `value_name`."""
+    if values.dtype.kind != "f":
+        return values.astype(str)
+    distinct, inverse = np.unique(values, return_inverse=True)
+    return np.array([value_name(value) for value in distinct.tolist()], dtype=str)[inverse]

@@ -7,8 +7,10 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, CancelledError, ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
+from threading import Lock
 from typing import Any, TypeVar
 
+from . import _environment
 from ._validation import is_integer
 from .exceptions import OptionError
 
@@ -26,9 +28,12 @@ Errors of the tasks themselves never look like this: they come back as `_TaskErr
 
 
 def threads() -> int:
-    """Return how many threads may compute at once: the cores, or fewer by OMP_NUM_THREADS."""
+    """Return how many threads may compute at once: the cores, or fewer by OMP_NUM_THREADS.
+
+    That variable is read when caveat is imported, see `_environment`.
+    """
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    limit = os.environ.get("OMP_NUM_THREADS", "")
+    limit = _environment.THREADS
     return max(1, min(cores or 1, int(limit) if limit.isdigit() and int(limit) else cores or 1))
 
 
@@ -44,6 +49,35 @@ def map_threads(function: Callable[[Item], Result], items: Iterable[Item]) -> li
         return [function(item) for item in items]
     with ThreadPoolExecutor(workers) as pool:
         return list(pool.map(function, items))
+
+
+class _OneThread:
+    """Lets BLAS use one thread as long as any thread is inside."""
+
+    def __init__(self) -> None:
+        self._lock, self._inside = Lock(), 0
+        self._limits: Any = None
+
+    def __enter__(self) -> None:
+        from threadpoolctl import threadpool_limits
+
+        with self._lock:
+            self._inside += 1
+            if self._inside == 1:
+                self._limits = threadpool_limits(1, user_api="blas")
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._inside -= 1
+            if not self._inside:
+                self._limits.restore_original_limits()
+
+
+one_thread_of_blas = _OneThread()
+"""For many small products of matrices, in which threads wait longer for each other than they take.
+
+The number of threads is that of the whole process; the last one out restores it.
+"""
 
 
 def check_jobs(n_jobs: Any, name: str = "n_jobs") -> None:

@@ -6,7 +6,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._blocks import row_blocks
-from ._validation import FloatArray, check_finite, check_not_negative, position
+from ._validation import (
+    DOUBLE_TOLERANCE,
+    FloatArray,
+    check_finite,
+    check_not_negative,
+    position,
+)
 from .exceptions import InvalidValueError
 
 CLASS_AXES = ("member", "sample", "class")
@@ -20,6 +26,8 @@ def check_probabilities(
 ) -> FloatArray:
     """Check (members, samples, classes) probabilities; return them, normalized if asked.
 
+    Rows in a lower precision are divided by their sum, too; see `in_full`.
+
     ``start`` is the number of the first sample, where the array is a block of many. One pass over
     the array and no copy of it: a row whose entries are not negative and whose sum is close to 1
     has no NaN, no infinity and nothing above 1.
@@ -30,16 +38,27 @@ def check_probabilities(
         for rows in row_blocks(*member.shape):
             if not _valid(member[rows], tolerance):
                 _refuse(probabilities, name, tolerance, start)
-    return probabilities
+    return in_full(probabilities, tolerance)
 
 
-def check_block(block: NDArray[Any], name: str, tolerance: float, start: int) -> None:
+def in_full(probabilities: FloatArray, tolerance: float) -> FloatArray:
+    """Divide checked rows by their sum where it is 1 in single precision, and not in double."""
+    if tolerance <= DOUBLE_TOLERANCE or probabilities.dtype != np.float64:
+        return probabilities
+    sums = probabilities @ np.ones(probabilities.shape[-1])
+    off = np.abs(sums - 1) > DOUBLE_TOLERANCE
+    return probabilities / np.where(off, sums, 1.0)[..., None] if off.any() else probabilities
+
+
+def check_block(block: NDArray[Any], name: str, tolerance: float, start: int) -> NDArray[Any]:
     """Check (samples, classes) probabilities in single or double precision, in one piece.
 
-    ``start`` is the number of the first sample.
+    ``start`` is the number of the first sample. What is in double precision is returned as
+    `check_probabilities` does.
     """
     if not _valid(block, tolerance):
         _refuse(block[None].astype(np.float64), name, tolerance, start)
+    return in_full(block, tolerance)
 
 
 def _valid(block: NDArray[Any], tolerance: float) -> bool:

@@ -15,6 +15,11 @@ RENAMED = {
         "plots": "caveat.charts",
     },
     "caveat.estimators": {"load": "caveat.load"},
+    "caveat.evaluation": {
+        "OperatingCurve": "caveat.triage.OperatingCurve",
+        "Triage": "caveat.Triage",
+        "TriagePolicy": "caveat.TriagePolicy",
+    },
     "caveat.experiments": {"Reading": "caveat.experiments.DisentanglementVerdict"},
     "caveat.fairness": {"Reading": "caveat.fairness.AuditVerdict"},
     "caveat.metrics": {

@@ -1,18 +1,20 @@
 """The one place that checks options and prediction arrays; arrays become canonical float64.
 
 Every check names the argument, the first offending sample and what to do. Nothing is clipped,
-sorted or renormalized unless the caller's own argument says so.
+sorted or renormalized unless the caller's own argument says so; rows of probabilities in less than
+double precision are divided by their sum once they are checked.
 """
 
 import math
 from collections.abc import Hashable, Sequence
+from datetime import date
 from numbers import Real
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ._arrays import to_numpy
+from ._arrays import missing_among, to_numpy
 from .exceptions import InvalidValueError, LabelError, OptionError, ShapeError
 
 FloatArray = NDArray[np.float64]
@@ -20,8 +22,11 @@ LabelArray = NDArray[Any]
 
 # How far a row of probabilities may be from 1, by the precision it was computed in.
 _ROW_SUM_TOLERANCE = {"float32": 1e-5, "float16": 5e-3, "bfloat16": 2e-2}
-_DOUBLE_TOLERANCE = 1e-8
+DOUBLE_TOLERANCE = 1e-8
 LOOSEST_TOLERANCE = max(_ROW_SUM_TOLERANCE.values())
+
+MOST_CLASSES = 20
+"""Whole numbers with more distinct values are an amount, not classes."""
 
 LARGEST, LARGEST_SQUARE = 1e75, 1e150
 """The largest number whose fourth power can be summed, as variances of squared errors need."""
@@ -50,7 +55,7 @@ def as_reals(value: Any, name: str) -> tuple[NDArray[Any], list[Any] | None, flo
             ) from None
     if array.size == 0:
         raise ShapeError(f"{name} is empty: got shape {array.shape}")
-    return array, columns, _ROW_SUM_TOLERANCE.get(precision, _DOUBLE_TOLERANCE)
+    return array, columns, _ROW_SUM_TOLERANCE.get(precision, DOUBLE_TOLERANCE)
 
 
 def position(
@@ -215,6 +220,8 @@ def _bounds(low: float, high: float, closed: Closed) -> str:
 def check_choice(value: Any, name: str, choices: Sequence[Any], other: str = "") -> Any:
     """Return ``value`` if it is one of the choices; ``other`` says what else would be accepted."""
     if not isinstance(value, Hashable) or value not in choices:
+        if other and len(choices) == 1:
+            raise OptionError(f"{name} must be {choices[0]!r} or {other}; got {value!r}")
         known = ", ".join([*map(repr, choices), *([f"or {other}"] if other else [])]) or "none"
         raise OptionError(f"{name} must be one of {known}; got {value!r}")
     return value
@@ -272,17 +279,47 @@ def as_column(values: Any, name: str, samples: int) -> np.ndarray:
         raise ShapeError(
             f"{name} must be one value for each of {samples} samples; got shape {array.shape}"
         )
+    missing = missing_among(array)
     if array.dtype == object:
-        missing = np.array([value is None or value != value for value in array], dtype=bool)
         array = np.array([str(value) for value in array])
-    else:
-        missing = array != array
     if missing.any():
         raise InvalidValueError(
             f"{name} of sample {int(np.argmax(missing))} is missing; give it a value of its own, "
             "or leave the sample out"
         )
     return array
+
+
+def as_times(time: Any, samples: int) -> NDArray[Any]:
+    """Return one number, or one date in nanoseconds, for each sample."""
+    if str(getattr(time, "dtype", "")).startswith("datetime64"):  # with or without a time zone
+        array = np.atleast_1d(np.asarray(time, dtype="datetime64[ns]"))
+    else:
+        array = np.atleast_1d(to_numpy(time, "time").array)
+    if array.dtype == object:
+        for kind, dtype in ((date, "datetime64[ns]"), (Real, "float64")):
+            if all(isinstance(each, kind) for each in array.ravel()):
+                array = array.astype(dtype)
+    if array.shape != (samples,):
+        raise ShapeError(
+            f"time must be one number or date for each of {samples} samples; got shape "
+            f"{array.shape}"
+        )
+    missing = missing_among(array)
+    if missing.any():
+        raise InvalidValueError(f"time of sample {int(np.argmax(missing))} is missing")
+    if array.dtype.kind not in "iufM":
+        raise InvalidValueError(
+            f"time must be numbers or dates; got type {array.dtype}. Convert texts with "
+            "pandas.to_datetime"
+        )
+    return array.astype("datetime64[ns]") if array.dtype.kind == "M" else array
+
+
+def are_few_whole(values: FloatArray) -> bool:
+    """Whether numbers are whole and few of them differ, as those of classes."""
+    distinct = np.unique(values)
+    return bool((distinct == np.floor(distinct)).all()) and len(distinct) <= MOST_CLASSES
 
 
 def as_labels(labels: Any, name: str, count: int, axis: str) -> LabelArray:

@@ -156,7 +156,7 @@ def test_a_large_image_stays_small():
                                          ("gini_impurity", "shannon_entropy", "margin"))]  # fmt: skip
     assert sum(len(chart.svg()) for chart in drawn) < 3e6
     values = image_of(drawn[1]).values
-    assert values.shape == (333, 333, 3)
+    assert values.shape == (334, 334, 3)
 
 
 def test_false_colors():
@@ -192,3 +192,27 @@ def test_colors_of_many_classes_differ():
     # Black text can be read on all of them: a contrast of 4.5 and more.
     linear = np.where(colors <= 0.04045, colors / 12.92, ((colors + 0.055) / 1.055) ** 2.4)
     assert ((linear @ [0.2126, 0.7152, 0.0722] + 0.05) / 0.05).min() > 4.5
+
+
+def test_missing_pixels_do_not_darken_the_others():
+    image = np.random.default_rng(0).normal(size=(20, 30, 3))
+    whole = charts.false_color(image)
+    image[3, 4, 0], image[..., 2] = np.nan, np.nan
+    chart = charts.false_color(image)
+    values, before = image_of(chart).values, image_of(whole).values
+    assert values[3, 4, 0] == 0
+    assert (values[..., 2] == 0).all()
+    assert np.abs(values[..., 0].astype(int) - before[..., 0]).max() < 255
+    assert values[..., 0].max() == 255
+    np.testing.assert_array_equal(values[..., 1], before[..., 1])
+    assert np.isnan(chart.numbers["low"]).tolist() == [False, False, True]
+
+
+def test_no_line_or_column_is_dropped():
+    strip = image_of(charts.number_map(np.arange(2000.0 * 4).reshape(2000, 4))).values
+    assert strip.shape == (400, 1, 3)
+    layer = np.zeros((2000, 7))
+    layer[:, -1] = 1.0
+    shown = image_of(charts.number_map(layer)).values
+    assert shown.shape == (400, 2, 3)
+    assert (shown[:, 0] != shown[:, 1]).any()

@@ -78,7 +78,7 @@ def test_classes_and_what_was_not_accepted():
     X = rng.normal(size=(300, 1, 10)) + 2 * rng.normal(size=(300, 1, 1))
     said = Chance().predict_distribution(X)
     y = np.array(["no", "yes"])[(rng.random(300) < said.to_categorical().mean[:, 1]).astype(int)]
-    policy = caveat.TriagePolicy(risk=0.12).fit(said, y)
+    policy = caveat.TriagePolicy(risk=0.12, random_state=0).fit(said, y)
     events = caveat.stream(Chance(), 10, 1, policy=policy).push(X[:40].ravel())
     made = charts.stream(StreamRecord(events))
     (line,) = marks(made, Line)

@@ -337,7 +337,9 @@ def test_triage_of_each_group(tmp_path, capsys):
     ward = np.where(np.arange(N) % 4 == 0, "B", "A")
     path = write(tmp_path, "csv", {"p": HONEST, "y": Y, "ward": ward})
     given = ["--risk", "0.3", "--group", "ward", "--each-group"]
-    for where in (["--split", "0.5"], ["--calibration", path]):
+    old = tmp_path / "old.csv"  # the same samples in other words
+    old.write_text(f"{path.read_text()}\n")
+    for where in (["--split", "0.5"], ["--calibration", old]):
         out, _ = call(capsys, "triage", path, *where, *given)
         assert "What the promises for groups cost" in out
         assert "With 95 % confidence for each group by itself, at most 30 % of the" in out
@@ -379,10 +381,13 @@ def test_triage_of_regression(tmp_path, regression, capsys):
         (["--split", "1.5"], "--split must be a share between 0 and 1; got 1.5"),
         (["--split", "0.5", "--promise", "sure"], "promise must be one of 'high-probability', 'mean'; got 'sure'"),
         (["--split", "0.5", "--each-group"], "--each-group needs groups: name a column with --group"),
+        (["--calibration", "same"], "--calibration holds the same samples as {file}, but the promise is for new ones: give other samples, or --split 0.5"),
         (["--split", "0.0001"], "--split 0.0001 leaves nothing on one side of 400"),
     ],
 )  # fmt: skip
 def test_what_triage_refuses(binary, capsys, arguments, message):
+    arguments = [binary if argument == "same" else argument for argument in arguments]
+    message = message.replace("{file}", str(binary))
     assert failure(capsys, "triage", binary, "--risk", "0.1", *arguments) == f"caveat: {message}"
 
 
@@ -405,6 +410,22 @@ def test_report(binary, tmp_path, capsys):
     folder.mkdir()
     line = failure(capsys, "report", binary, "-o", folder)
     assert line == f"caveat: --output {folder}: this is a folder; give a file"
+
+
+def test_samples_of_a_file_are_numbered_from_1(tmp_path, capsys, monkeypatch):
+    named, real = [], caveat.evaluation.evaluate
+
+    def spy(*arguments, **options):
+        result = real(*arguments, **options)
+        named.append(result.ids.tolist())
+        return result
+
+    monkeypatch.setattr(caveat.evaluation, "evaluate", spy)
+    page = tmp_path / "page.html"
+    file = write(tmp_path, "csv", {"p": HONEST, "y": Y})
+    call(capsys, "report", file, "-o", page, "--resamples", "0")
+    assert named == [list(range(1, N + 1))]
+    assert "have the number of their row, from 1 on" in page.read_text(encoding="utf-8")
 
 
 def test_metrics(capsys):

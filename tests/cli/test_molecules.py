@@ -48,6 +48,8 @@ def test_a_model_is_kept_and_predicts_what_evaluate_reads(file, capsys):
     np.testing.assert_allclose(
         made["aleatoric_std"] ** 2 + made["epistemic_std"] ** 2, variance[:, 0], rtol=1e-6
     )
+    assert main(["evaluate", "p.csv", "--target", "y", "--resamples", "0"]) == 0
+    assert "one model" not in capsys.readouterr().out  # it is of an ensemble
     assert main(["evaluate", "p.csv", "--target", "y", "--resamples", "0", "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)["rows"]
     error = {row["metric"]: row["value"] for row in rows}["mean_absolute_error"]
@@ -67,7 +69,10 @@ def test_a_calibration_is_kept_with_the_model(file, capsys):
         capsys, "fit", "table.csv", "--target", "y", *QUICK, "--calibrate", 0.3, "-o",
         "m.safetensors",
     )  # fmt: skip
-    assert "ensemble, " in said.out
+    assert said.out == (
+        "60 molecules, ensemble: m.safetensors\n"
+        "Leave it: 18 samples are too few to choose a repair; 50 are needed.\n"
+    )
     model = caveat.load("m.safetensors")
     assert isinstance(model, caveat.Repaired)
     run(capsys, "predict", "table.csv", "--model", "m.safetensors", "-o", "p.csv")
@@ -107,6 +112,59 @@ def test_several_targets_and_one_member(file, capsys):
     assert "2 targets" in said.out
 
 
+@pytest.mark.parametrize("dates", [True, False])
+def test_the_newest_molecules_are_tested(file, capsys, monkeypatch, dates):
+    days = np.random.default_rng(0).permutation(60)
+    when = np.datetime64("2020-09-01") + days if dates else days / 2
+    file.assign(when=when).to_csv("table.csv", index=False)
+    tested, kept = [], caveat.evaluation.evaluate
+    monkeypatch.setattr(
+        "caveat.evaluation.evaluate", lambda *a, **k: tested.append(k["ids"]) or kept(*a, **k)
+    )
+    said = run(
+        capsys, "evaluate", "table.csv", "--target", "y", *QUICK, "--split", "time", "--time",
+        "when", "--test", 0.1, "--resamples", 0,
+    )  # fmt: skip
+    assert "split by time: 54 to learn from, 6 to test on" in said.err
+    assert tested[0].tolist() == (np.flatnonzero(days >= 54) + 1).tolist()
+
+
+def test_targets_are_compared_by_name(file, capsys):
+    given = ("--target", "y", "--target", "half")
+    run(capsys, "fit", "table.csv", *given, *QUICK, "-o", "m.safetensors")
+
+    def errors(*targets):
+        said = run(
+            capsys, "evaluate", "table.csv", *targets, "--model", "m.safetensors", "--resamples",
+            0, "--json",
+        )  # fmt: skip
+        rows = json.loads(said.out)["rows"]
+        return {r["target"]: r["value"] for r in rows if r["metric"] == "mean_absolute_error"}
+
+    made = caveat.load("m.safetensors").predict(SMILES)
+    expected = np.abs(made - np.stack([Y, Y / 2], axis=1)).mean(axis=0)
+    for order in (given, given[2:] + given[:2]):
+        assert errors(*order) == pytest.approx(dict(zip(("y", "half"), expected, strict=True)))
+
+
+@pytest.mark.parametrize(
+    ("learned", "targets", "words"),
+    [
+        (["y", "half"], ["y"], "predicts 'y', 'half', but --target names 'y'; name each of its"),
+        (["y", "half"], ["y", "code"], "predicts 'y', 'half', but --target names 'y', 'code'"),
+        (["y", "half"], ["y", "y"], "predicts 'y', 'half', but --target names 'y', 'y'"),
+        (["y"], ["y", "half"], "predicts one target, but --target names 'y', 'half'"),
+        (["kind"], ["y", "half"], "predicts one target, but --target names 'y', 'half'"),
+    ],
+)
+def test_other_targets_are_an_error(file, capsys, learned, targets, words):
+    options = [part for name in learned for part in ("--target", name)]
+    run(capsys, "fit", "table.csv", *options, *QUICK, "-o", "m.safetensors")
+    options = [part for name in targets for part in ("--target", name)]
+    said = run(capsys, "evaluate", "table.csv", *options, "--model", "m.safetensors", code=2)
+    assert f"caveat: the model {words}" in said.err
+
+
 def test_rows_that_are_no_molecules(file, capsys):
     file.loc[3, "smiles"], file.loc[5, "smiles"], file.loc[7, "y"] = "C(", None, None
     file.to_csv("table.csv", index=False)
@@ -137,10 +195,21 @@ def test_rows_that_are_no_molecules(file, capsys):
         (["fit", "table.csv", "--target", "y", "--on-error", "guess"], "on_error must be"),
         (["predict", "table.csv", "--model", "other.npz"], "holds a Gaussian, not a network"),
         (["predict", "p.csv", "--model", "m.safetensors"], "has a column 'mean' already"),
-        (["evaluate", "table.csv", "--target", "y", "--split", "time"], "split must be"),
-        (["evaluate", "few.csv", "--target", "y"], "leaves no molecules to test on"),
+        (["evaluate", "table.csv", "--target", "y", "--split", "oldest"], "split must be"),
+        (["evaluate", "table.csv", "--target", "y", "--split", "time"],
+         "--time goes with --split time, and --split time needs it"),
+        (["evaluate", "table.csv", "--target", "y", "--time", "y"], "--time goes with --split ti"),
+        (["evaluate", "table.csv", "--target", "y", "--split", "time", "--time", "when"],
+         "there is no column 'when' for --time"),
+        (["evaluate", "table.csv", "--target", "y", "--split", "time", "--time", "kind"],
+         "'kind' of row 1 is 'chain'; --time needs a number or a date such as 2020-09-01"),
+        (["evaluate", "table.csv", "--target", "y", "--split", "time", "--time", "empty"],
+         "'empty' of row 1 is ''; --time needs a number or a date"),
+        (["evaluate", "few.csv", "--target", "y"], "the test part of the split is empty: its share "
+         "of 40 molecules is 8, and no scaffold or cluster that is left is small enough; use more "
+         "molecules, a larger share in --test, or --split random"),
     ],
-)
+)  # fmt: skip
 def test_mistakes_are_one_line(file, capsys, arguments, words):
     file.assign(empty=np.nan, kind2=file["kind"]).to_csv("table.csv", index=False)
     file.assign(mean=0.0).to_csv("p.csv", index=False)

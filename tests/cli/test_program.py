@@ -54,6 +54,30 @@ def test_a_process_evaluates_a_file(tmp_path, ending):
     assert "Traceback" not in done.stderr
 
 
+def test_a_warning_is_one_line_without_a_place_in_the_program(tmp_path):
+    good, bad = write(tmp_path, "parquet", classes()), tmp_path / "bad\x1b.parquet"
+    bad.write_bytes(b"PAR1")
+    done = run("summarize", bad, good, "-o", tmp_path / "a.caveat", "--skip-broken")
+    (line,) = [each for each in done.stderr.splitlines() if "warning:" in each]
+    assert line.startswith("caveat: warning: file 1 is left out: ")
+    assert r"bad\x1b.parquet cannot be read" in line
+    assert done.returncode == 0
+    assert ".py" not in done.stderr
+
+
+def test_an_evaluation_imports_nothing_for_models(tmp_path):
+    path = write(tmp_path, "csv", classes())
+    code = (
+        "import sys; from caveat.cli import main; main(); "
+        "print([name for name in ('scipy.stats', 'sklearn', 'torch') if name in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, "evaluate", path, "--resamples", "50"],
+        capture_output=True, text=True, timeout=120,
+    )  # fmt: skip
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
 def test_a_process_that_fails(tmp_path):
     done = run("evaluate", tmp_path / "none.csv")
     assert (done.returncode, done.stdout) == (2, "")

@@ -90,7 +90,9 @@ def test_triage_names_the_rows_of_the_file(tmp_path, capsys):
     columns.to_csv(path, index=False)
     out = tmp_path / "actions.csv"
     options = ["--target", "died", "--risk", "0.4", "--missing", "drop", "--output", out]
-    call(capsys, "triage", path, "--calibration", path, *options)
+    known = tmp_path / "known.csv"
+    columns.iloc[1:].to_csv(known, index=False)
+    call(capsys, "triage", path, "--calibration", known, *options)
     names = pd.read_csv(out)["id"].tolist()
     assert names == [row for row in range(1, N + 1) if row not in (1, 5)]
     call(capsys, "triage", path, "--split", "0.5", *options)

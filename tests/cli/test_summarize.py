@@ -73,6 +73,23 @@ def test_as_json(folder, capsys, tmp_path):
     assert told["summary"] == str(out)
 
 
+@pytest.mark.parametrize("command", ["evaluate", "summarize"])
+def test_the_target_is_the_column_that_is_named(folder, capsys, tmp_path, command):
+    for i in range(2):
+        day = pq.read_table(folder / f"day-{i}.parquet")
+        day = day.append_column("died_30d", day["y"]).set_column(1, "y", pa.array([0] * 6000))
+        pq.write_table(day, tmp_path / f"{i}.parquet")
+    given = [tmp_path / "?.parquet", *(("-o", tmp_path / "a.caveat") if command[0] == "s" else ())]
+    code, _, err = run(capsys, command, *given, "--target", "died_30d")
+    assert code == 0
+    assert "'died_30d': target" in err
+    assert "'y'" not in err
+    code, _, err = run(capsys, command, *given, "--target", "dead")
+    assert code == 2
+    assert "dead" in err
+    assert "there is no such column" in err
+
+
 def test_merge(folder, capsys, tmp_path):
     parts = []
     for i in range(3):
@@ -281,3 +298,19 @@ def test_audit(folder, capsys, tmp_path):
     code, _, err = run(capsys, "audit", folder / "plain.caveat")
     assert code == 2
     assert "without groups" in err
+
+
+def test_the_same_summary_is_not_merged_twice(tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    p = rng.random(200)
+    one = caveat.summarize(p, (rng.random(200) < p).astype(int))
+    for name in ("a", "copy"):
+        one.save(tmp_path / f"{name}.caveat")
+    for other in ("a", "copy"):
+        code = main(
+            ["merge", str(tmp_path / "a.caveat"), str(tmp_path / f"{other}.caveat"), "-o",
+             str(tmp_path / "both.caveat")]
+        )  # fmt: skip
+        assert code == 2
+        assert "its samples would count twice" in capsys.readouterr().err
+        assert not (tmp_path / "both.caveat").exists()

@@ -1,6 +1,7 @@
 """The library names arguments; the command line names its own options for the same mistakes."""
 
 import re
+import warnings
 
 import pytest
 
@@ -98,6 +99,14 @@ def test_what_is_no_option_of_the_command_stays():
         assert in_options(message) == "pass classes= or --target y, --metric, n_jobs=2, a=b"
     with speaking_of(lambda: _main._command(["disentangle", "x.csv"])):
         assert in_options(message) == "pass classes= or --target y, metrics=, --jobs 2, a=b"
+
+
+def test_warnings_are_lines_that_name_options():
+    before = warnings.formatwarning
+    with speaking_of(lambda: _main._command(["evaluate", "x.csv"])):
+        line = warnings.formatwarning("no\n  target=; \x1b[2J", UserWarning, "x.py", 1)
+    assert line == "caveat: warning: no --target; \\x1b[2J\n"
+    assert warnings.formatwarning is before
 
 
 def test_commands_of_a_group_of_commands():

@@ -194,3 +194,16 @@ def test_what_does_not_fit(call, error, message):
 
 def test_everything_can_be_taken_for_hesitation():
     assert "sure" not in caveat.explain_uncertainty(P[:4], H, hesitant=0).kinds
+
+
+def test_rounding_does_not_decide_the_kind():
+    p = np.random.default_rng(0).dirichlet([1, 1], 5000)  # two classes: the ratio is 1
+    for hesitant in (0.2, 0):
+        counts = caveat.explain_uncertainty(p, [[0, 1], [1, 0]], hesitant=hesitant).counts()
+        assert counts[Confusion.DISTANT] + counts[Confusion.CANDIDATE] == 0
+
+
+def test_single_precision_is_explained():
+    p = np.random.default_rng(0).dirichlet(np.ones(3), 500).astype(np.float32)
+    result = caveat.explain_uncertainty(p, H)
+    np.testing.assert_allclose(result.geometric, caveat.measure(p, "gini"), atol=1e-5)

@@ -69,3 +69,10 @@ def test_what_does_not_fit():
         caveat.confusion_matrix(caveat.Gaussian([0.0], [1.0]), [1.0])
     with pytest.raises(OptionError, match="confidence"):
         caveat.confusion_matrix([[0.5, 0.5]], [1], confidence=2)
+
+
+def test_single_precision():
+    p = np.random.default_rng(0).dirichlet(np.ones(5), 500).astype(np.float32)
+    y = np.arange(500) % 5
+    matrix = caveat.confusion_matrix(p, y, resamples=10, random_state=0)
+    assert matrix.accuracy == pytest.approx((p.argmax(axis=1) == y).mean())

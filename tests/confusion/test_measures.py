@@ -222,3 +222,11 @@ class TestClassEcdf:
             caveat.charts.class_ecdf(result, "c")
         with pytest.raises(OptionError, match="one_class must be one of 'a', 'b', 'c'; got 'z'"):
             caveat.charts.class_ecdf(result, "z")
+
+
+def test_one_cluster_shows_nothing():
+    p, y = draw()
+    result = caveat.compare_measures(p, y, cluster=np.zeros(len(y)), random_state=0)
+    assert all(np.isnan(row.behind_low) for row in result.rows if row.behind > 0)
+    assert "Shown to be worse" not in str(result.verdict())
+    assert "The data cannot show that" in str(result.verdict())

@@ -105,14 +105,36 @@ def test_errors(folder, change, options, words):
         load_image_folder(change(folder), **options)
 
 
+@pytest.mark.parametrize("ending", ["png", "tif", "pgm"])
+def test_grays_of_16_bits(folder, ending):
+    grays = np.linspace(0, 65535, 64).round().astype(np.uint16).reshape(8, 8)
+    place = folder / "green" / f"deep.{ending}"
+    Image.fromarray(grays).save(place)
+    images = load_image_folder(folder, size=8)
+    (number,) = (i for i, path in enumerate(images.paths) if path == str(place))
+    np.testing.assert_allclose(images[number][0], [grays / 65535] * 3, atol=0.5 / 255 + 1e-6)
+
+
+@pytest.mark.parametrize("kind", [np.int32, np.float32])
+def test_pixels_without_a_known_range(folder, kind):
+    place = folder / "green" / "one.tif"
+    Image.fromarray(np.arange(64, dtype=kind).reshape(8, 8)).save(place)
+    images = load_image_folder(folder, size=8)
+    with pytest.raises(FileFormatError, match=r"one\.tif .* numbers of 32 bits \(mode [IF]\), and"):
+        images[images.paths.tolist().index(str(place))]
+
+
 def test_files_that_are_no_images(folder, monkeypatch):
     broken = folder / "red" / "a.BMP"
     broken.write_bytes(b"nothing of the kind")
     images = load_image_folder(folder, size=4)
     with pytest.raises(FileFormatError, match=r"a.BMP cannot be read as an image"):
         images[2]
-    # A file of another kind is not given to the reader of that kind.
+    # One of the other formats is read, whatever its ending; no other is.
     (folder / "red" / "b.png").rename(folder / "red" / "a.BMP")
+    np.testing.assert_allclose(images[2][0].mean(dim=(1, 2)), [1, 0, 0.2], atol=1e-6)
+    Image.new("RGB", (9, 9)).save(folder / "red" / "a.eps")
+    (folder / "red" / "a.eps").rename(folder / "red" / "a.BMP")
     with pytest.raises(FileFormatError, match=r"a.BMP cannot be read as an image"):
         images[2]
     monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 50)

@@ -6,21 +6,25 @@ from scipy.special import logsumexp
 from scipy.stats import norm
 
 from caveat import load
-from caveat._defaults import CONNECTION_RATE, CONNECTION_RATES, RATE, RATES
+from caveat._defaults import CONNECTION_RATE, CONNECTION_RATES, LIKELIHOOD_WEIGHTS, RATE, RATES
 from caveat.estimators import (
     AnchoredEnsembleRegressor,
+    BayesByBackpropClassifier,
+    BayesByBackpropRegressor,
     ConcreteDropoutRegressor,
     DropConnectRegressor,
+    FlipoutRegressor,
     MCDropoutClassifier,
     MCDropoutRegressor,
     Problem,
     _choice,
     anchored_ensemble,
+    bayes_by_backprop,
     concrete_dropout,
     fit_many,
     mc_dropout,
 )
-from caveat.exceptions import TrainingError
+from caveat.exceptions import OptionError, TrainingError
 
 torch = pytest.importorskip("torch")
 
@@ -53,16 +57,55 @@ def test_a_target_without_noise_asks_for_a_small_rate_and_noise_for_a_large_one(
     assert unsure.chosen_["rate"] == RATES[0]
 
 
-@pytest.mark.parametrize("kind", [MCDropoutRegressor, DropConnectRegressor])
-def test_the_model_is_the_one_with_the_chosen_settings(kind, monkeypatch):
-    monkeypatch.setattr(mc_dropout, "RANDOM_STEPS", 330)
+def test_few_samples_of_a_smooth_target_count_more_than_once_and_noise_does_not():
+    pure = np.random.default_rng(1).normal(size=130)
+    problems = [Problem(X, y, random_state=0) for y in (SMOOTH, pure)]
+    sure, unsure = fit_many(FlipoutRegressor(epochs=300), problems)
+    assert sure.chosen_ == {"likelihood_weight": LIKELIHOOD_WEIGHTS[-1]}
+    assert unsure.chosen_ == {"likelihood_weight": 1.0}
+    plain = FlipoutRegressor(epochs=300, likelihood_weight=1.0, random_state=0).fit(X, SMOOTH)
+    new = np.random.default_rng(2).normal(size=(500, 3))
+    losses = []
+    for model in (sure, plain):
+        losses.append(-_density(model, new, new @ [1.0, -2.0, 0.5]).mean())
+    assert losses[0] < losses[1] - 0.5
+
+
+def test_the_weight_is_left_at_1_beside_a_divergence_that_is_given(monkeypatch):
+    seen = judged(monkeypatch)
+    model = BayesByBackpropRegressor(divergence_weight=0.1, **QUICK).fit(X, NOISY)
+    assert model.chosen_ == {"epochs": 1334, "likelihood_weight": 1.0}
+    assert seen == []
+
+
+def test_classes_keep_their_weight_unless_it_is_left_open(monkeypatch):
+    seen = judged(monkeypatch)
+    assert BayesByBackpropClassifier(epochs=3, **QUICK).fit(X, NOISY > 0).chosen_ == {}
+    assert seen == []
+    model = BayesByBackpropClassifier(epochs=3, likelihood_weight="auto", **QUICK)
+    assert model.fit(X, NOISY > 0).chosen_["likelihood_weight"] in LIKELIHOOD_WEIGHTS
+    assert len(seen) > 0
+
+
+@pytest.mark.parametrize(
+    ("kind", "setting"),
+    [
+        (MCDropoutRegressor, "rate"),
+        (DropConnectRegressor, "rate"),
+        (BayesByBackpropRegressor, "likelihood_weight"),
+        (FlipoutRegressor, "likelihood_weight"),
+    ],
+)
+def test_the_model_is_the_one_with_the_chosen_settings(kind, setting, monkeypatch):
+    for module in (mc_dropout, bayes_by_backprop):
+        monkeypatch.setattr(module, "RANDOM_STEPS", 330)
     model = kind(batch_size=50, **QUICK).fit(X, NOISY)
     assert model.chosen_["epochs"] == 110  # of 3 steps each
     assert model.n_iter_ == 330
     same = kind(batch_size=50, **QUICK, **model.chosen_).fit(X, NOISY)
     assert same.chosen_ == {}
     assert model.predict_distribution(X) == same.predict_distribution(X)
-    assert model.get_params()["rate"] == "auto"
+    assert model.get_params()[setting] == "auto"
 
 
 def test_below_100_samples_nothing_is_tried(monkeypatch):
@@ -98,10 +141,7 @@ def test_losses_are_those_of_the_mixture_on_samples_that_were_not_learned_from(m
         (copy,) = prepared.copies
         assert len(np.intersect1d(copy.rows, rows)) == 0
         assert len(copy.rows) + len(rows) == len(X)
-        prediction = model.predict_distribution(X[rows])
-        spread = np.sqrt(prediction.variance[..., 0])
-        density = norm.logpdf(NOISY[rows], prediction.mean[..., 0], spread)
-        exact = np.log(50) - logsumexp(density, axis=0) - np.log(NOISY.std())
+        exact = -_density(model, X[rows], NOISY[rows]) - np.log(NOISY.std())
         np.testing.assert_allclose(losses, exact, rtol=1e-4, atol=1e-4)
 
 
@@ -145,21 +185,68 @@ def test_weights_count_in_the_choice(monkeypatch):
     judged(monkeypatch, lambda model, rows: values[rows])
     model = MCDropoutRegressor(**QUICK)
     work = model._prepare(Problem(X, NOISY, sample_weight=weight))
-    (trial, _) = _choice._trials(model, work, {"rate": 0.1})
+    (trial, _) = _choice._trials(model, work, {"rate": 0.1}, to_the_end=False)
     trial.model.state_ = {}
     expected = np.average(values[trial.held], weights=weight[trial.held])
     assert trial.losses().mean() == pytest.approx(expected)
 
 
-def test_rates_are_compared_early_but_how_long_to_train_at_the_end():
-    rates = MCDropoutRegressor(**QUICK)  # 4,000 steps in the end
-    work = rates._prepare(Problem(X, NOISY))
-    trials = _choice._trials(rates, work, {"rate": 0.1, "epochs": 1334})
-    assert [trial.work.copies[0].steps for trial in trials] == [2000, 2000]
+def test_rates_and_weights_are_compared_early_but_how_long_to_train_at_the_end():
+    for model, one in (
+        (MCDropoutRegressor(**QUICK), {"rate": 0.1}),
+        (FlipoutRegressor(**QUICK), {"likelihood_weight": 3.0}),
+    ):
+        work = model._prepare(Problem(X, NOISY))  # 4,000 steps in the end
+        trials = _choice._trials(model, work, {**one, "epochs": 1334}, to_the_end=False)
+        assert [trial.work.copies[0].steps for trial in trials] == [2000, 2000]
+    assert trials[0].work.training.likelihood_weight == 3
     lengths = ConcreteDropoutRegressor(**QUICK)
     work = lengths._prepare(Problem(X, NOISY))
-    trials = _choice._trials(lengths, work, {"epochs": 1334})
-    assert [trial.work.copies[0].steps for trial in trials] == [2668, 2668]  # 2 in an epoch of 117
+    trials = _choice._trials(lengths, work, {"epochs": 1334, "beta": 0.0}, to_the_end=True)
+    assert [trial.work.copies[0].steps for trial in trials] == [2668] * 5  # 2 in an epoch of 117
+
+
+def test_trainings_to_their_end_are_judged_by_five_tenths_or_by_500_samples():
+    many = np.random.default_rng(1).normal(size=(4000, 3))
+    for size, parts in ((130, 5), (1500, 4), (2500, 2), (4000, 2)):
+        model = ConcreteDropoutRegressor(**QUICK)
+        work = model._prepare(Problem(many[:size], many[:size, 0]))
+        trials = _choice._trials(model, work, {"epochs": 100, "beta": 0.0}, to_the_end=True)
+        assert len(trials) == parts
+        assert len(np.unique(np.concatenate([one.held for one in trials]))) == parts * size // 10
+
+
+def test_a_longer_training_may_weight_samples_and_is_judged_without_weights(monkeypatch):
+    monkeypatch.setattr(concrete_dropout, "RANDOM_STEPS", 360)
+    best = {100: 1.0, 120: 2.0}
+    seen = judged(
+        monkeypatch, lambda model, rows: np.full(len(rows), best[model.chosen_["epochs"]])
+    )
+    model = ConcreteDropoutRegressor(**QUICK).fit(X, NOISY)
+    assert model.chosen_ == {"epochs": 100, "beta": 0.0}
+    tried = [(each["epochs"], each["beta"]) for each, *_ in seen]
+    assert tried == [(100, 0.0)] * 5 + [(120, 0.5)] * 5 + [(120, 0.0)] * 5
+    best[100] = 3.0
+    longer = ConcreteDropoutRegressor(**QUICK).fit(X, NOISY)
+    assert longer.chosen_ == {"epochs": 120, "beta": 0.5}
+    assert ConcreteDropoutRegressor(epochs=3, **QUICK).fit(X, NOISY).chosen_ == {"beta": 0.0}
+    same = ConcreteDropoutRegressor(epochs=120, beta=0.5, **QUICK).fit(X, NOISY)
+    assert longer.predict_distribution(X) == same.predict_distribution(X)
+    monkeypatch.undo()
+    monkeypatch.setattr(concrete_dropout, "RANDOM_STEPS", 360)
+    seen = judged(monkeypatch)
+    ConcreteDropoutRegressor(beta=0.5, **QUICK).fit(X, NOISY)
+    for _, model, _, rows, losses in seen:
+        exact = -_density(model, X[rows], NOISY[rows]) - np.log(NOISY.std())
+        np.testing.assert_allclose(losses, exact, rtol=1e-4, atol=1e-4)
+
+
+def _density(model, X, y):
+    """Return the log density of the mixture."""
+    prediction = model.predict_distribution(X)
+    spread = np.sqrt(prediction.variance[..., 0])
+    density = norm.logpdf(y, prediction.mean[..., 0], spread)
+    return logsumexp(density, axis=0) - np.log(len(density))
 
 
 def test_a_setting_that_cannot_be_trained_is_not_chosen():
@@ -175,6 +262,25 @@ def test_a_setting_that_cannot_be_trained_is_not_chosen():
     assert set(tried) == {RATES[0]}
     assert model.chosen_["rate"] == RATES[0]
     assert result.training.epochs == 4000 // 3 + 1
+
+
+def test_a_problem_whose_trial_fails_leaves_the_others_theirs(monkeypatch):
+    judged(monkeypatch, lambda model, rows: np.full(len(rows), model.chosen_["rate"]))
+    models = [MCDropoutRegressor(**QUICK), MCDropoutRegressor(batch_size=32, **QUICK)]
+    works = [model._prepare(Problem(X, NOISY)) for model in models]
+    tried = []
+
+    def train(some, works):
+        if some[0].batch_size != 32:
+            raise TrainingError("training diverged")
+        tried.append(some[0].chosen_["rate"])
+        for model in some:
+            model.state_ = {}
+        raise TrainingError("training diverged")
+
+    _choice.decided(models, works, train)
+    assert tried == list(RATES)
+    assert [model.chosen_["rate"] for model in models] == [RATES[0], RATES[-1]]
 
 
 def test_what_fails_later_is_left_out(monkeypatch):
@@ -193,23 +299,23 @@ def test_what_fails_later_is_left_out(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("kind", "module", "name"),
+    ("kind", "module", "name", "tried"),
     [
-        (ConcreteDropoutRegressor, concrete_dropout, "RANDOM_STEPS"),
-        (AnchoredEnsembleRegressor, anchored_ensemble, "ANCHORED_STEPS"),
+        (ConcreteDropoutRegressor, concrete_dropout, "RANDOM_STEPS", 2),
+        (AnchoredEnsembleRegressor, anchored_ensemble, "ANCHORED_STEPS", 1),
     ],
 )
-def test_more_steps_are_taken_where_they_help(kind, module, name, monkeypatch):
+def test_more_steps_are_taken_where_they_help(kind, module, name, tried, monkeypatch):
     monkeypatch.setattr(module, name, 360)
     seen = judged(monkeypatch, lambda model, rows: np.full(len(rows), 1.0))
     alike = kind(**QUICK).fit(X, NOISY)
-    assert [settings["epochs"] for settings, *_ in seen] == [100, 100, 120, 120]
-    assert alike.chosen_ == {"epochs": 100}
+    assert [settings["epochs"] for settings, *_ in seen] == [100] * 5 + [120] * 5 * tried
+    assert alike.chosen_["epochs"] == 100
     judged(monkeypatch, lambda model, rows: np.full(len(rows), 1.0 / model.chosen_["epochs"]))
-    assert kind(**QUICK).fit(X, NOISY).chosen_ == {"epochs": 120}
+    assert kind(**QUICK).fit(X, NOISY).chosen_["epochs"] == 120
     seen.clear()
     short = kind(batch_size=10, **QUICK).fit(X, NOISY)
-    assert short.chosen_ == {"epochs": 100}
+    assert short.chosen_["epochs"] == 100
     assert seen == []  # 100 epochs are enough steps, and there is nothing to choose
 
 
@@ -235,3 +341,16 @@ def test_files_keep_what_was_chosen(tmp_path):
     again = load(tmp_path / "model")
     assert again.chosen_ == model.chosen_
     assert again.predict_distribution(X) == model.predict_distribution(X)
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "value"),
+    [
+        (MCDropoutRegressor, "rate", "Auto"),
+        (MCDropoutRegressor, "epochs", "automatic"),
+        (FlipoutRegressor, "likelihood_weight", "per-sample"),
+    ],
+)
+def test_a_word_that_leaves_nothing_open_is_refused(kind, name, value):
+    with pytest.raises(OptionError, match=f"{name} must be 'auto' or a number; got '{value}'"):
+        kind(**{name: value}).fit(X, NOISY)

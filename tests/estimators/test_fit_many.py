@@ -1,6 +1,7 @@
 """Many problems at once give what single fits give."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
@@ -17,7 +18,8 @@ from caveat.estimators import (
     Problem,
     fit_many,
 )
-from caveat.exceptions import LabelError, OptionError, TrainingError
+from caveat.estimators._data import SampleCache
+from caveat.exceptions import InvalidValueError, LabelError, OptionError, TrainingError
 
 torch = pytest.importorskip("torch")
 
@@ -70,6 +72,99 @@ def test_shared_samples_with_other_rows_labels_epochs_and_weights(estimator):
         np.testing.assert_allclose(values(model), values(single), atol=1e-5)
     assert not np.allclose(values(together[0]), values(together[2]), atol=1e-2)
     assert not hasattr(estimator, "classes_")
+
+
+def mixed(samples=200):
+    """Return a frame in whose second half other things happen than in the first, and numbers."""
+    draw = np.random.default_rng(1)
+    frame = pd.DataFrame(
+        {
+            "size": draw.normal(size=samples),
+            "age": draw.normal(size=samples),
+            "late": draw.normal(size=samples),
+            "color": draw.choice(["red", "green"], samples),
+            "city": draw.integers(0, 30, samples).astype(str),
+        }
+    )
+    second = np.arange(samples) >= samples // 2
+    frame.loc[second, "age"] += 50
+    frame.loc[::3, "age"] = np.nan
+    frame.loc[second & (np.arange(samples) % 2 > 0), "late"] = np.nan
+    frame.loc[second & (draw.random(samples) < 0.5), "color"] = "blue"
+    frame.loc[second, "city"] = frame.loc[second, "city"] + " north"
+    return frame, frame["size"].to_numpy() + (frame["color"] == "red")
+
+
+def test_columns_are_learned_from_the_rows_of_the_problem():
+    frame, y = mixed()
+    first = np.arange(100)
+    weight = (np.arange(200) < 100).astype(float)
+    problems = [
+        Problem(frame, y, rows=first),
+        Problem(frame, y, sample_weight=weight),
+        Problem(frame, y),
+        Problem(frame, y, rows=first, parameters={"epochs": 6}),
+    ]
+    estimator = MAPRegressor(**SMALL, random_state=0)
+    models = fit_many(estimator, problems)
+    alone = MAPRegressor(**SMALL, random_state=0).fit(frame[:100], y[:100])
+    new = frame.drop(index=100 + np.flatnonzero(frame["late"][100:].isna()))
+    for model in models[:2]:
+        assert model.columns_[1]["center"] == frame["age"][:100].median()
+        assert [each["values"] for each in model.columns_[3:]] == [
+            each["values"] for each in alone.columns_[3:]
+        ]
+        np.testing.assert_allclose(model.predict(new), alone.predict(new), atol=1e-5)
+    assert models[0].columns_[3]["values"] == ["green", "red"]
+    assert models[2].columns_[3]["values"] == ["blue", "green", "red"]
+    assert models[3].columns_ == models[0].columns_
+    # A gap that is known of the table, in other rows, is not refused.
+    assert np.isfinite(models[0].predict(frame)).all()
+    with pytest.raises(InvalidValueError, match="column 'late' is NaN in sample 101"):
+        alone.predict(frame)
+
+
+def test_columns_of_arrays_with_gaps_are_learned_from_rows():
+    holes = X.copy()
+    holes[40:, 1] += 50
+    holes[::3, 1] = np.nan
+    rows = np.r_[np.arange(40), np.arange(10)]
+    models = fit_many(MAPRegressor(**SMALL), [Problem(holes, NUMBERS, rows=rows)])
+    single = MAPRegressor(**SMALL).fit(holes[rows], NUMBERS[rows])
+    assert models[0].columns_[1]["center"] == single.columns_[1]["center"]
+    for options, message in [
+        (
+            {"sample_weight": np.arange(60), "rows": [0]},
+            "at least 2 samples .* with a weight above 0",
+        ),
+        ({"rows": [0, 3]}, "X holds no value: all are NaN"),
+    ]:
+        holes[[0, 3]] = np.nan
+        with pytest.raises(ValueError, match=message):
+            fit_many(MAPRegressor(**SMALL), [Problem(holes, NUMBERS, **options)])
+
+
+def test_folds_of_a_table_train_together_where_their_columns_have_the_same_shape():
+    frame, y = mixed()
+    problems = [Problem(frame, y, rows=np.flatnonzero(np.arange(200) % 4 != i)) for i in range(4)]
+    models = [MAPRegressor(**SMALL) for _ in problems]
+    cache = SampleCache()
+    works = [model._prepare(one, cache) for model, one in zip(models, problems, strict=True)]
+    sizes = [len(model.columns_[4]["values"]) for model in models]
+    assert len({work.signature for work in works}) == len(set(sizes))
+    plain = [Problem(X, NUMBERS, rows=np.arange(i, 60)) for i in range(2)]
+    works = [MAPRegressor(**SMALL)._prepare(problem, cache) for problem in plain]
+    assert works[0].X is works[1].X
+
+
+def test_tables_with_other_numbers_of_categories_are_other_networks():
+    frame, y = mixed()
+    cities = [frame[["city"]][part] for part in (slice(0, 100), slice(40, 100))]
+    assert [each["city"].nunique() for each in cities] == [29, 26]
+    problems = [Problem(each, y[: len(each)], random_state=0) for each in cities]
+    for model, one in zip(fit_many(MAPRegressor(**SMALL), problems), problems, strict=True):
+        single = MAPRegressor(**SMALL, random_state=0).fit(one.X, one.y)
+        np.testing.assert_allclose(model.predict(one.X), single.predict(one.X), atol=1e-5)
 
 
 def test_masks_are_rows():

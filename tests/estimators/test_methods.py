@@ -1,5 +1,6 @@
 """Each method against a case whose answer is known."""
 
+import pickle
 from functools import partial
 
 import numpy as np
@@ -418,3 +419,19 @@ def test_the_length_scale_of_concrete_dropout_is_the_same_at_every_door():
     assert len(layers) >= len(networks)
     doors = [*layers, ConcreteDropoutClassifier(), ConcreteDropoutRegressor(), MoleculeRegressor()]
     assert {door.length_scale for door in doors} == {1.0}
+
+
+@pytest.mark.parametrize("kind", [MAPClassifier, MCDropoutClassifier])
+def test_weights_that_are_changed_are_those_that_predict(kind):
+    model = kind(epochs=3, hidden=(8,), random_state=0).fit(X, LABELS)
+    before = model.predict_proba(X)
+    for name, value in model.state_.items():
+        model.state_[name] = value * 0 if "weight" in name else value
+    after = model.predict_proba(X)
+    assert not np.allclose(before, after)
+    np.testing.assert_allclose(after, pickle.loads(pickle.dumps(model)).predict_proba(X))
+    for value in model.state_.values():
+        value.mul_(2)
+    again = model.predict_proba(X)
+    assert not np.allclose(again, after)
+    np.testing.assert_allclose(again, pickle.loads(pickle.dumps(model)).predict_proba(X))

@@ -114,6 +114,7 @@ class TestWeightsAreKept:
         module = Body()
         model = DeepEnsembleClassifier(module=module, fresh="head", members=2, **STILL)
         state = model.fit(X, LABELS).state_
+        assert model.fresh_ == ["classifier"]
         assert torch.equal(state["0.body.0.weight"][1], module.body[0].weight.detach())
         assert not torch.equal(state["0.classifier.weight"][0], state["0.classifier.weight"][1])
         named = model.set_params(fresh=["classifier"]).fit(X, LABELS).state_
@@ -121,6 +122,27 @@ class TestWeightsAreKept:
         for fresh in (5, "neck"):
             with pytest.raises(OptionError, match="fresh must be"):
                 model.set_params(fresh=fresh).fit(X, LABELS)
+
+    def test_a_head_that_is_declared_first(self, tmp_path):
+        class First(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.fc, self.body = nn.Linear(8, 2), nn.Linear(5, 8)
+
+            def forward(self, x):
+                return self.fc(self.body(x))
+
+        module = First()
+        before = torch.get_rng_state()
+        model = DeepEnsembleClassifier(module=module, fresh="head", members=2, **STILL)
+        state = model.fit(X, LABELS).state_
+        assert torch.equal(torch.get_rng_state(), before)
+        assert torch.equal(state["0.body.weight"][1], module.body.weight.detach())
+        assert not torch.equal(*state["0.fc.weight"])
+        model.save(tmp_path / "model")
+        again = load(tmp_path / "model", module=module)
+        assert again.fresh_ == model.fresh_ == ["fc"]
+        np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
 
     def test_frozen_parts_stay_to_the_bit(self):
         module = Body()
@@ -170,8 +192,15 @@ class TestSettings:
         assert not torch.equal(
             model.state_[f"{place}.classifier.weight"][0], module.classifier.weight.detach()
         )
-        with pytest.raises(OptionError, match="learning_rate has no entry for"):
-            model.set_params(learning_rate={"body": 0.1}).fit(X, LABELS)
+        for rates, message in [
+            ({"body": 0.1}, r"has no entry for 'classifier\.weight'; got \['body'\]; give one for"),
+            (
+                {"head": 0.1, "": 1e-5},
+                "has an entry for 'head', which .* 'body', 'classifier', and",
+            ),
+        ]:
+            with pytest.raises(OptionError, match=f"learning_rate {message}"):
+                model.set_params(learning_rate=rates).fit(X, LABELS)
 
     def test_optimizers_schedulers_and_epochs(self, tmp_path):
         told = []

@@ -1,5 +1,6 @@
 """Tables as they come: heavy tails, categories, missing values, constant columns."""
 
+import datetime
 import json
 
 import numpy as np
@@ -23,7 +24,7 @@ from caveat.estimators import (
 )
 from caveat.estimators._data import median_and_spread, weighted_quantiles
 from caveat.estimators._table import MOST_ONE_HOT, encode, learn_columns
-from caveat.exceptions import InvalidValueError, OptionError
+from caveat.exceptions import InvalidValueError, OptionError, ShapeError
 
 torch = pytest.importorskip("torch")
 
@@ -229,6 +230,50 @@ def test_missing_numbers_of_an_array():
         MAPRegressor(**SMALL).fit(np.full((9, 2), np.nan), np.arange(9.0))
 
 
+def test_a_new_gap_among_numbers():
+    X, y, _, _ = tailed(60)
+    holes = X.copy()
+    holes[3, 1] = np.nan
+    names = ["a", "b", "c", "d"]
+    saw_none = "is NaN in sample 3, and fit saw no missing value in it; fill it in, or fit with"
+    model = MAPRegressor(**SMALL).fit(X, y)
+    framed = MAPRegressor(**SMALL).fit(pd.DataFrame(X, columns=names), y)
+    cases = [
+        (lambda: model.predict(holes), f"column 1 {saw_none}"),
+        (lambda: framed.predict(pd.DataFrame(holes, columns=names)), f"column 'b' {saw_none}"),
+        (lambda: MAPRegressor(**SMALL).fit(X, y, validation=(holes, y)), f"column 1 {saw_none}"),
+        (
+            lambda: MAPRegressor(**SMALL).fit(holes.tolist(), y),
+            "column 1 is NaN in sample 3; pass an array of floats or a DataFrame, whose missing",
+        ),
+        (
+            lambda: MAPRegressor(**SMALL, module=lambda: None).fit(holes, y),
+            "X is NaN in sample 3; a module gets numbers as they are, so fill it in, or leave",
+        ),
+    ]
+    for call, message in cases:
+        with pytest.raises(InvalidValueError, match=f"^{message}"):
+            call()
+
+
+def test_text_in_what_is_no_frame():
+    X = np.array([[1.0, "a"], [2.0, "b"]] * 9, dtype=object)
+    advice = "; pass a DataFrame, whose columns may hold categories"
+    for given in (X, X.tolist()):
+        with pytest.raises(InvalidValueError, match=f"column 1 must .* 'a' in sample 0{advice}"):
+            MAPRegressor(**SMALL).fit(given, np.arange(18.0))
+    frame = pd.DataFrame({"size": np.arange(18.0), "age": np.arange(18.0)})
+    model = MAPRegressor(**SMALL).fit(frame, np.arange(18.0))
+    new = frame.astype({"age": object})
+    new.loc[4, "age"] = "old"
+    with pytest.raises(InvalidValueError, match=r"column 'age' must .* got 'old' in sample 4$"):
+        model.predict(new)
+    with pytest.raises(ValueError, match="minimum of 1 is required"):
+        model.predict(frame[:0])
+    with pytest.raises(ShapeError, match="they must be rows of a table"):
+        MAPRegressor(**SMALL).fit(np.zeros((5, 0, 2)), np.arange(5.0))
+
+
 def test_a_column_without_any_value_and_objects_that_are_numbers():
     frame = pd.DataFrame({"a": [None] * 6, "b": np.array([1, 2.5, None, 4, 5, 6], dtype=object)})
     columns = learn_columns(frame)
@@ -251,6 +296,10 @@ def test_names_of_columns_that_are_numbers():
     ("column", "message"),
     [
         (pd.date_range("2020-01-01", periods=300), r"column 'new' holds dates or durations"),
+        (pd.period_range("2000-01", periods=300, freq="M"), r"column 'new' holds dates or dur"),
+        (pd.Categorical(pd.date_range("2020-01-01", periods=300)), r"column 'new' holds dates or"),
+        ([datetime.date(2020, 1, 1), None] * 150, r"column 'new' holds dates or durations"),
+        ([datetime.time(12), datetime.time(13)] * 150, r"column 'new' holds dates or durations"),
         ([[1]] * 300, r"column 'new' must hold numbers or categories; got a list"),
         (np.r_[np.inf, np.ones(299)], r"column 'new' contains infinity"),
     ],

@@ -1,5 +1,6 @@
 import json
 import re
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -117,6 +118,7 @@ class Case(cases.Case):
         self.primary, self.what = "positive_calibration_error", "positive calibration error"
         self.good = [name for name in values if name not in worse]
         self.worse = dict.fromkeys(worse, "")
+        self.comparison = SimpleNamespace(matching=lambda **_: [])
 
     def recommended(self, best):
         choice = cases.Choice(best, (best,), self._winner(best))
@@ -179,7 +181,7 @@ class TestRecommend:
 
     def test_skill_comes_before_calibration(self):
         # One number for everyone is perfectly calibrated, and knows nothing.
-        answer = compare({"slightly sure": binary(1.3 * Z), "constant": BLIND}).recommend()
+        answer = compare({"slightly sure": binary(1.8 * Z), "constant": BLIND}).recommend()
         assert answer.technique == "slightly sure"
         assert answer.values["constant"] < 1e-12 < answer.values["slightly sure"]
         assert answer.pareto == ("slightly sure", "constant")
@@ -191,6 +193,39 @@ class TestRecommend:
         assert re.fullmatch(
             r"negative log likelihood loss 0\.69\d, clearly worse than 0\.\d+ of slightly sure",
             answer.worse_in_skill["constant"],
+        )
+
+        # The table has both as tied in calibration: neither is said to be lower.
+        tied = compare({"slightly sure": binary(1.3 * Z), "constant": BLIND})
+        (row,) = tied.select(
+            metric="positive_calibration_error", technique="slightly sure", group=""
+        )
+        assert row.tied
+        assert "has a lower" not in tied.recommend().verdict
+
+    def test_what_is_excluded_is_apart_in_the_table(self):
+        for seed in range(6):
+            rng = np.random.default_rng(seed)
+            z = 1.3 * rng.normal(size=1000)
+            y = (rng.random(1000) < 1 / (1 + np.exp(-z))).astype(int)
+            two = {"right": binary(z), "noisy": binary(z + 0.3 * rng.normal(size=1000))}
+            result = compare(two, y)
+            rows = result.select(metric="negative_log_likelihood_loss", group="")
+            apart = {row.technique for row in rows if not row.tied}
+            # Two tests share the error probability, so that the sentence is the more careful one.
+            assert set(result.recommend().worse_in_skill) <= apart
+
+    def test_one_that_ranks_better_may_win_after_recalibration(self):
+        rng = np.random.default_rng(0)
+        z = 1.3 * rng.normal(size=3000)
+        y = (rng.random(3000) < 1 / (1 + np.exp(-z))).astype(int)
+        two = {"over": binary(4 * z), "bland": binary(0.6 * (z + rng.normal(size=3000)))}
+        answer = compare(two, y).recommend()
+        assert answer.technique == "bland"
+        assert re.search(
+            r"over distinguishes the classes better \(ROC AUC 0\.\d+ against 0\.\d+\): "
+            r"recalibrating it may win\.",
+            answer.verdict,
         )
 
     def test_of_like_skill_calibration_decides(self):

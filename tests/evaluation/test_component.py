@@ -79,7 +79,7 @@ def test_every_number_is_that_of_the_component(data, component):
     assert (f"{component} uncertainty alone" in shown.description) is (component != "total")
     said = " ".join(map(str, shown.verdict().statements))
     assert ("part of the uncertainty was judged" in said) is (component != "total")
-    assert "one model only" not in said
+    assert "not those of several members" not in said
     assert shown.plot("coverage") is not None
 
 

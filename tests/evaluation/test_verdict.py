@@ -12,6 +12,7 @@ from caveat.evaluation._verdict_evidence import (
     Bounds,
     Evidence,
     coverage_state,
+    factor_state,
     size_state,
     widening,
 )
@@ -32,11 +33,13 @@ NAN = float("nan")
 PROBABILITY = [
     "positive_ece", "ece", "classwise_ece", "accuracy", "error_detection_auroc_score",
 ]  # fmt: skip
+RANKED = [*PROBABILITY, "roc_auc"]
 NUMBER = ["ence", "mae", "rmse", "interval_coverage", "error_uncertainty_correlation"]
-ONE_MODEL = (
-    "It comes from one model only: what the model itself does not know (the epistemic part) cannot "
-    "be seen. An ensemble, the same model trained several times, would show it: where its members "
-    "disagree, more data of that kind may help."
+NO_MEMBERS = (
+    "Each sample has one prediction, not those of several members: how much of its uncertainty is "
+    "what the model itself does not know (the epistemic part) cannot be judged. The members of an "
+    "ensemble, the same model trained several times, would show it: where they disagree, more data "
+    "of that kind may help."
 )
 
 
@@ -90,6 +93,8 @@ def made(rows, prediction=None, truth=None, **fields):
         prediction = caveat.Categorical(np.tile([0.75, 0.25], (n, 1)), classes=["no", "yes"])
     if truth is None:
         truth = (np.arange(n) % 4 == 0).astype(float)[:, None]
+    if hasattr(prediction, "variance"):  # as often above the means as below them
+        truth = np.tile([[1.0], [-1.0]], (n // 2, len(prediction.targets)))
     given = {
         "curves": {}, "error": np.zeros((n, 1)), "uncertainty": np.ones((n, 1)),
         "ids": np.arange(n), "decomposition": None, "confidence": 0.95, "description": "",
@@ -345,7 +350,7 @@ class TestTwoClasses:
                 "chance is 50 %.",
                 (warns,),
             ),
-            Statement("info", ONE_MODEL),
+            Statement("info", NO_MEMBERS),
         )  # fmt: skip
 
     AVERAGE = " On average it predicts 71.0 % for class=yes, and 71.0 % were observed."
@@ -445,7 +450,7 @@ class TestTwoClasses:
             "No sample is truly class=0: nothing here says how it does for them.",
             "Every prediction was right, so nothing shows whether its uncertainty would warn of "
             "errors.",
-            ONE_MODEL,
+            NO_MEMBERS,
         ]
         # Wilson's limit of none in 60, with Student's quantile.
         squared = t.ppf(0.975, 59) ** 2
@@ -791,7 +796,7 @@ class TestNumbers:
             "Its predictions are off by 1.23 on average (95 % interval 1.20 to 1.27).",
             "Larger uncertainty goes with larger errors: rank correlation 0.37 (95 % interval 0.34 "
             "to 0.41); 0 is none, 1 the same order.",
-            ONE_MODEL,
+            NO_MEMBERS,
         ]
         assert found.statements[1].rows == (rows[3], rows[2])
         assert found.statements[2].rows == (rows[4], rows[1])
@@ -829,6 +834,30 @@ class TestNumbers:
             level_of(found, "Too few samples to say whether its errors have the size") == "unsure"
         )
         assert level_of(found, "Whether larger uncertainty goes with larger errors") == "unsure"
+
+    @pytest.mark.parametrize(
+        ("factor", "words"), [(0.3, "too narrow: it is over"), (4, "too wide: it is under")]
+    )
+    @pytest.mark.parametrize("samples", [12, 30])
+    def test_few_are_enough_for_intervals_that_hardly_ever_or_always_hold(
+        self, factor, words, samples
+    ):
+        mean, std, y = normal(samples)
+        found = judged(caveat.Gaussian.from_std(mean, factor * std), y)
+        assert found.statements[0].text.startswith(f"Its intervals are {words}confident")
+        assert level_of(found, "Too few samples to say whether its errors") == "unsure"
+        nine = judged(caveat.Gaussian.from_std(mean[:9], factor * std[:9]), y[:9])
+        assert nine.statements[0].text.startswith("There are too few samples to say whether its")
+
+    @pytest.mark.parametrize("samples", [10, 15, 30])
+    def test_few_samples_of_right_intervals_are_rarely_accused(self, samples):
+        accused = 0
+        for seed in range(200):
+            mean, std, y = normal(samples, seed)
+            given = {"metrics": ["interval_coverage"], "resamples": 2, "random_state": 0}
+            found = judged(caveat.Gaussian.from_std(mean, std).interval(0.95), y, **given)
+            accused += any(statement.level == "bad" for statement in found)
+        assert accused <= 21  # 5 %, and what 200 draws may have more in one of a thousand cases
 
     def test_several_targets_are_merged_where_the_same(self):
         parts = [normal(4000, seed) for seed in range(3)]
@@ -1045,7 +1074,7 @@ class TestWarnings:
         found = verdict(made([area], error=error)).statements[1]
         assert found.level == "unsure"
         assert found.text.startswith(
-            "Whether its uncertainty warns of errors cannot be determined, as only 4 of 1000 predictions "
+            "Whether its uncertainty warns of errors cannot be determined, as only 4 of 1,000 predictions "
             f"were {kind}: of a wrong and a right prediction"
         )
 
@@ -1116,7 +1145,7 @@ class TestSources:
         assert len(self.split(*parts)) == 2
 
     def test_one_model_is_said_once(self):
-        assert texts(judged(*drawn(200))).count(ONE_MODEL) == 1
+        assert texts(judged(*drawn(200))).count(NO_MEMBERS) == 1
 
     def test_members_agree_or_not(self):
         rng = np.random.default_rng(0)
@@ -1219,6 +1248,15 @@ class TestGroups:
         assert " A rarer class is usually recognized less often, by perfect probabilities" in str(
             found
         )
+
+    @pytest.mark.parametrize("frequent", [0.5, 0.55])
+    def test_a_class_that_is_not_rarer_is_not_excused_by_rarity(self, frequent):
+        rng = np.random.default_rng(0)
+        y = (rng.random(6000) < frequent).astype(int)
+        p = np.where(y == 1, rng.choice([0.3, 0.7], 6000), rng.choice([0.3, 0.4], 6000))
+        found = str(judged(caveat.Categorical.from_binary(p), y))
+        assert "It is right less often for class=1: in " in found
+        assert "rarer class" not in found
 
     def test_the_direction_in_a_group_is_said_with_numbers(self):
         rng = np.random.default_rng(0)
@@ -1496,7 +1534,7 @@ class TestShown:
             [
                 found.statements[0].text,
                 f"! {found.statements[1].text}",
-                f"  {ONE_MODEL}",
+                f"  {NO_MEMBERS}",
                 f"Next: {found.next_step}",
             ]
         )  # fmt: skip
@@ -1755,3 +1793,157 @@ AS_IT_IS = "Use it as it is for samples like these, and evaluate again when they
 )
 def test_next_step_for_numbers_and_sets(kind, scale, said):
     assert numbers_step(kind, scale).startswith(said)
+
+
+binary = caveat.Categorical.from_binary
+
+
+class TestRareClasses:
+    """A small error in points may be a large one of a rare class."""
+
+    def test_it_is_not_taken_at_face_value_by_points_alone(self):
+        said = set()
+        for seed in range(6):
+            rng = np.random.default_rng(seed)
+            p = sigmoid(rng.normal(size=20_000) - 7.3)
+            y = (rng.random(20_000) < 1.5 * p).astype(int)
+            said.add(judged(binary(p), y, resamples=200).statements[0].text.split(":")[0])
+        assert said <= {
+            "There are too few samples to say whether its probabilities can be taken at face value.",
+            "Its probabilities cannot be taken at face value",
+        }
+
+    def test_how_many_times_as_frequent_it_may_be_is_said(self):
+        rng = np.random.default_rng(0)
+        p = sigmoid(rng.normal(size=20_000) - 7.3)
+        y = (rng.random(20_000) < p).astype(int)
+        for truth, predicted, which in (
+            (y, p, "class=1"), (1 - y, 1 - p, "what is not class=1")
+        ):  # fmt: skip
+            found = judged(binary(predicted), truth, resamples=200)
+            text = found.statements[1].text
+            assert re.search(
+                rf", but {which} is rare\. It may be 0\.\d to 1\.\d times as frequent as ", text
+            )
+            more = re.match(r"Label about ([\d,]+) more samples", found.next_step)
+            assert int(more.group(1).replace(",", "")) > 10_000
+
+    def test_with_enough_of_them_it_is(self):
+        rng = np.random.default_rng(0)
+        p = sigmoid(rng.normal(size=200_000) - 6)
+        y = (rng.random(200_000) < p).astype(int)
+        assert judged(binary(p), y, resamples=100).statements[0].level == "good"
+
+    def test_ratio_and_its_states(self):
+        happened = (np.arange(1000) < 30).astype(float)
+        event = Event(np.full(1000, 0.01), happened, np.ones(1000), None)
+        ratio = event.ratio(1.0)
+        assert ratio.center == pytest.approx(3.0)
+        assert ratio.low == pytest.approx((0.03 - event.error) / 0.01)
+        assert ratio.high == pytest.approx((0.03 + event.error) / 0.01)
+        bounds = [(0.7, 1.4), (0.7, 1.6), (0.6, 1.4), (1.3, 2.0), (0.5, 0.8), (1.1, 1.45)]
+        assert [str(factor_state(Bounds(1.0, *each))) for each in bounds] == [
+            "nearly", "unsure", "unsure", "off", "off", "nearly",
+        ]  # fmt: skip
+
+
+class TestTheOtherClass:
+    def test_reversed_probabilities_are_asked_about_first(self):
+        prediction, y = drawn(1000)
+        reverse = caveat.Categorical(prediction.probabilities[..., ::-1], classes=["A", "B"])
+        found = judged(reverse, np.array(["A", "B"])[y], metrics=RANKED)
+        assert level_of(found, "Its probabilities point the wrong way: of a sample of") == "bad"
+        assert "the first has the higher probability of class=B in 8" in str(found)
+        assert found.next_step.startswith(
+            "Check whether the probabilities are those of class=A, not of class=B: in a file, "
+            "positive= names the class."
+        )
+
+    def test_chance_is_not(self):
+        accused, options = 0, {"metrics": RANKED, "resamples": 200}
+        for seed in range(20):
+            rng = np.random.default_rng(seed)
+            found = judged(rng.random(300), rng.integers(0, 2, 300), **options)
+            accused += "the wrong way: of a sample" in str(found)
+        assert accused <= 3
+        few = judged(np.linspace(0.9, 0.1, 40), np.arange(40) // 20, **options)
+        assert "the wrong way: of a sample" not in str(few)
+        unsure = judged(np.linspace(0.9, 0.1, 60), np.arange(60) // 30, metrics=RANKED, resamples=0)
+        assert "the wrong way: of a sample" not in str(unsure)
+
+    @pytest.mark.parametrize("spread", [0.0, 0.1])
+    def test_probabilities_that_tell_nothing_apart_are_not_to_be_used(self, spread):
+        rng = np.random.default_rng(0)
+        p = sigmoid(spread * rng.normal(size=3000))
+        found = judged(p, rng.integers(0, 2, 3000), metrics=RANKED)
+        assert found.next_step.startswith("Look for other features or another model: ")
+        good, y = drawn(3000)
+        assert "Look for" not in judged(good, y, metrics=RANKED).next_step
+
+
+class TestBias:
+    def test_predictions_that_are_too_high_on_average(self):
+        rng = np.random.default_rng(0)
+        mean = rng.normal(size=2000)
+        y = mean + rng.normal(size=2000)
+        found = judged(caveat.Gaussian(mean + 0.3, np.ones(2000)), y, resamples=200)
+        assert found.statements[0].level == "bad"
+        assert found.statements[0].text.endswith("; its predictions are too high on average.")
+        (text,) = [t for t in texts(found) if t.startswith("Its predictions are too high: by 0.")]
+        low, high = map(float, re.search(r"interval ([\d.]+) to ([\d.]+)\)", text).groups())
+        assert low < 0.3 < high
+        assert high - low == pytest.approx(2 * 1.96 / 2000**0.5, rel=0.05)
+        assert found.next_step.startswith("Take the shift out on held-out samples: ")
+        low = judged(caveat.Gaussian(mean - 0.3, np.ones(2000)), y, resamples=200)
+        assert "too low on average" in low.statements[0].text
+
+    def test_of_several_targets_one(self):
+        rng = np.random.default_rng(1)
+        mean = rng.normal(size=(1000, 2))
+        y = mean + rng.normal(size=(1000, 2))
+        y[:100, 1] = np.nan
+        prediction = caveat.Gaussian(
+            mean + np.array([0.0, 0.5]), np.ones((1000, 2)), targets=["a", "b"]
+        )
+        found = judged(prediction, y, resamples=200)
+        assert any(t.startswith("For b, its predictions are too high: by ") for t in texts(found))
+        assert "for b, its predictions are too high on average" in found.statements[0].text
+
+    def test_chance_clusters_and_few_are_not_accused(self):
+        for seed in range(20):
+            rng = np.random.default_rng(seed)
+            mean, group = rng.normal(size=300), np.repeat(np.arange(15), 20)
+            own = rng.normal(size=15)[group] * 0.5
+            y = mean + np.where(seed % 2, own, rng.normal(size=300))
+            given = {"cluster": group} if seed % 2 else {}
+            found = judged(caveat.Gaussian(mean, np.ones(300)), y, resamples=50, **given)
+            assert "on average." not in found.statements[0].text
+        few = judged(caveat.Gaussian(np.zeros(8), np.ones(8)), np.full(8, 0.9), resamples=50)
+        assert "too low on average" not in str(few)
+
+    def test_weights_count(self):
+        mean, std, y = normal(2000)
+        weight = np.where(y > mean, 3.0, 1.0)
+        found = judged(caveat.Gaussian.from_std(mean, std), y, sample_weight=weight, resamples=50)
+        assert "its predictions are too low on average" in found.statements[0].text
+
+
+def test_heavy_tails_are_a_matter_of_shape():
+    rng = np.random.default_rng(0)
+    mean = rng.normal(size=5000)
+    y = mean + rng.standard_t(3, size=5000) / 3**0.5
+    found = judged(caveat.Gaussian(mean, np.ones(5000)), y, resamples=200)
+    assert found.statements[0].text == (
+        "Some of its intervals are wrong, but not the widest: the shape of its distribution is "
+        "wrong."
+    )
+    assert found.next_step.startswith("Learn a distribution of another shape from held-out samples")
+    half = np.arange(5000) < 2500
+    predicted = [caveat.Gaussian(mean[rows], np.ones(2500)) for rows in (half, ~half)]
+    learned = caveat.ConformalDistribution().fit(predicted[0], y[half])
+    after = judged(learned.transform(predicted[1]), y[~half], resamples=200)
+    assert after.statements[0].level == "good"
+    levels = [0.05, 0.25, 0.5, 0.75, 0.95]
+    quantiles = caveat.Gaussian(mean, np.ones(5000)).to_quantiles(levels)
+    of_levels = judged(quantiles, mean + 1.3 * (y - mean), resamples=200)
+    assert "ConformalQuantiles" in of_levels.next_step

@@ -3,7 +3,6 @@
 import weakref
 from functools import partial
 
-import joblib
 import numpy as np
 import pytest
 from sklearn.ensemble import RandomForestClassifier
@@ -175,12 +174,72 @@ def test_a_stopped_run_goes_on(tmp_path, monkeypatch):
         error(ENSEMBLE, Items(2 * X, Y), checkpoint=place)
 
 
+class Shaken(Items):
+    """Samples that differ a little each time they are read."""
+
+    def __getitem__(self, row):
+        made, label = super().__getitem__(row)
+        return made + 1e-4 * torch.randn(4), label
+
+
+def batches(size, **options):
+    return lambda dataset, shuffle: DataLoader(dataset, size, shuffle=shuffle, **options)
+
+
+def packed(pairs):
+    return torch.stack([x for x, _ in pairs]), torch.tensor([label for _, label in pairs])
+
+
+def test_a_checkpoint_belongs_to_its_data_and_batches(tmp_path):
+    short = Protocol(sizes=(0.5, 1), noise=(0, 1), repeats=1)
+    data = TensorDataset(torch.tensor(X), torch.tensor(Y))
+    later = X.copy()
+    later[100:] += 1
+    first = error(ENSEMBLE, data, protocol=short, loader=batches(16), checkpoint=tmp_path)
+    again = error(
+        ENSEMBLE,
+        TensorDataset(torch.tensor(X.copy()), torch.tensor(Y)),
+        protocol=short,
+        loader=batches(16, pin_memory=False, num_workers=0),
+        checkpoint=tmp_path,
+    )
+    assert_same(first, again)
+    others = [
+        (TensorDataset(torch.tensor(later), torch.tensor(Y)), batches(16)),
+        (data, batches(64)),
+        (data, batches(16, drop_last=True)),
+        (data, batches(16, collate_fn=packed)),
+        (data, None),
+    ]
+    for other, loader in others:
+        with pytest.raises(OptionError, match="belongs to another experiment"):
+            error(ENSEMBLE, other, protocol=short, loader=loader, checkpoint=tmp_path)
+
+
+def test_samples_that_change_at_random_are_known_by_their_labels(tmp_path):
+    short = Protocol(sizes=(0.5, 1), noise=(0, 1), repeats=1)
+    results = [
+        error(ENSEMBLE, Shaken(X, Y), protocol=short, checkpoint=tmp_path).to_json()
+        for _ in range(2)
+    ]
+    assert results[0].partition("cost")[0] == results[1].partition("cost")[0]
+    with pytest.raises(OptionError, match="belongs to another experiment"):
+        error(ENSEMBLE, Shaken(X, Y[::-1]), protocol=short, checkpoint=tmp_path)
+
+
 def test_jobs_change_nothing():
     short = Protocol(sizes=(0.5, 1), noise=(0, 1), repeats=1)
     data = TensorDataset(torch.tensor(X), torch.tensor(Y))
     expected = error(ENSEMBLE, data, protocol=short, progress=True)
-    with joblib.parallel_config("threading"):
-        assert_same(error(ENSEMBLE, data, protocol=short, n_jobs=2), expected)
+    # Processes: threads would share torch's generator, from which networks draw their weights.
+    assert_same(error(ENSEMBLE, data, protocol=short, n_jobs=2), expected)
+
+
+def test_detection_takes_arrays():
+    for data in (Items(X, Y), DataLoader(Items(X, Y))):
+        message = f"X must be an array, a frame or a tensor; got a {type(data).__name__}"
+        with pytest.raises(OptionError, match=message):
+            caveat.experiments.class_detection(ENSEMBLE, data, Y)
 
 
 class Flow(IterableDataset):
@@ -199,6 +258,8 @@ def halved(dataset, shuffle):
     [
         (ENSEMBLE, (Flow(), Y), {}, OptionError, "a Flow has no number of samples"),
         (ENSEMBLE, (DataLoader(Flow()), Y), {}, OptionError, "a DataLoader has no number"),
+        (ENSEMBLE, (DataLoader(Items(X, Y)),), {}, OptionError, "pass its dataset, and loader="),
+        (ENSEMBLE, (DataLoader(Items(X, Y)), Y), {}, OptionError, "a DataLoader has no numbers of"),
         (ENSEMBLE, (Items(X),), {}, LabelError, "sample 0 of the Items is no pair"),
         (ENSEMBLE, (X, Y), {"test": Items(X, Y)}, OptionError, "both be arrays, or both"),
         (ENSEMBLE, (X, Y), {"test": (Items(X, Y), Y)}, OptionError, "both be arrays, or both"),

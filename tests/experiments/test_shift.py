@@ -436,6 +436,20 @@ class TestDomain:
             assert result.matching(quantity="sharpness") == []
             assert len(result.select(quantity="mean_absolute_error")) == 1
 
+    def test_of_two_models_nothing_is_answered(self):
+        pairs = gaussians(300, 300)
+        one, two = (
+            domain_shift(*pairs, one_model=m, resamples=50, random_state=0) for m in (True, False)
+        )
+        assert [growth.answer for growth in two.growth] == ["open", "open"]
+        for growth, same in zip(two.growth, one.growth, strict=True):
+            assert (growth.low, growth.high) == pytest.approx((same.low, same.high))
+            assert "another split or training gives another factor" in growth.text
+        assert "of these two models alone" in repr(two)
+        assert "of these two" not in repr(one)
+        with pytest.raises(OptionError, match="one_model must be True or False"):
+            domain_shift(*pairs, one_model=2)
+
     def test_without_resamples(self):
         result = domain_shift(*gaussians(50, 40), resamples=0)
         assert {growth.answer for growth in result.growth} == {"no interval"}

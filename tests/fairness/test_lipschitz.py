@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
+import caveat
 from caveat.exceptions import InvalidValueError, OptionError, ShapeError
 from caveat.fairness import Lipschitz, lipschitz
 from caveat.fairness import _lipschitz as module
@@ -159,6 +160,14 @@ def test_messages():
     X, u = sample(6, 2)
     with pytest.raises(ShapeError, match="a slope needs two samples at least; got 1"):
         lipschitz([1.0], [[1.0]])
+    for values, name in [
+        (caveat.Gaussian(u, u), "values"),
+        ({"a": u, "b": caveat.Gaussian(u, u)}, r"values\['b'\]"),
+    ]:
+        with pytest.raises(
+            OptionError, match=f"^{name} must be one value for each sample; got a Gaussian; pass"
+        ):
+            lipschitz(values, X)
     with pytest.raises(OptionError, match="share must be"):
         lipschitz(u, X, share=1)
     with pytest.raises(OptionError, match="distance 'haversine' does not work with these rows"):

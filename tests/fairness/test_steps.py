@@ -61,7 +61,7 @@ def test_a_number_of_samples():
     total = int(found[1].replace(",", ""))
     assert total == pytest.approx(samples_needed(result, ["sex"]), rel=0.06)
     # As many samples, whose groups are alike, are within the threshold.
-    again = audit(*made(total // 2, seed=1), **OPTIONS).verdict()
+    again = audit(*made(total // 2, seed=2), **OPTIONS).verdict()
     assert again.level == "good"
 
 
@@ -103,3 +103,31 @@ def test_shown_everywhere(tmp_path):
     assert f"<p>Next: {verdict.next_step}</p>" in verdict._repr_html_()
     caveat.write_report(result, tmp_path / "page.html")
     assert f"<bdi>{verdict.next_step}</bdi>" in (tmp_path / "page.html").read_text()
+
+
+def test_a_shown_gap_asks_for_no_samples_to_exclude_one():
+    """A risk that is too high for one group, as accuracies and rates hardly show."""
+    rng = np.random.default_rng(0)
+    z, f = 1.2 * rng.normal(size=3000), rng.random(3000) < 0.5
+    p, y = 1 / (1 + np.exp(-z)), (rng.random(3000) < 1 / (1 + np.exp(0.8 * f - z))).astype(int)
+    result = audit(p, y, {"sex": np.where(f, "f", "m")}, **OPTIONS)
+    (row,) = result.select(measure="equal_calibration", kind="ratio")
+    assert (row.group, row.reference) == ("f", "m")
+    assert row.value == pytest.approx(y[f].mean() / p[f].mean() / (y[~f].mean() / p[~f].mean()))
+    verdict = result.verdict()
+    assert verdict.level == "bad"
+    assert "Observed over predicted, class 1 is 0.6" in str(verdict)
+    assert "Label" not in verdict.next_step
+    fair = (rng.random(3000) < p).astype(int)
+    alike = audit(p, fair, {"sex": np.where(f, "f", "m")}, **OPTIONS)
+    assert alike.select(measure="equal_calibration", kind="ratio")[0].judgment == "within"
+
+
+def test_no_class_observed_and_none_predicted():
+    """Of a group without the class, and of one whose probability is 0."""
+    sex = np.repeat(["f", "m", "x"], 60)
+    y = np.r_[np.zeros(60), np.tile([0, 1], 60)].astype(int)
+    p = np.where(sex == "x", 0.0, 0.5)
+    result = audit(p, y, {"sex": sex}, **OPTIONS)
+    rows = result.select(measure="equal_calibration", kind="ratio")
+    assert {row.judgment for row in rows} == {"undefined"}

@@ -98,8 +98,8 @@ class TestPatterns:
         assert (found.level, found.headline) == ("good", "Within threshold")
         assert found.text == (
             "No gap beyond the threshold: statistical parity, equal opportunity, false negative "
-            "rates, false positive rates, accuracy, aleatoric uncertainty, epistemic uncertainty "
-            "and predictive uncertainty are within 0.800 and 1.25 times each other."
+            "rates, false positive rates, accuracy, calibration on average, aleatoric "
+            "uncertainty, epistemic uncertainty and predictive uncertainty are within 0.800 and 1.25 times each other."
         )
 
     def test_a_gap_within_the_threshold(self):
@@ -134,8 +134,8 @@ class TestPatterns:
             "The false negative rate for class 1 of sex=m is 1.38 times that of sex=f (95 % interval "
             "for all comparisons 1.18 to 1.60), a gap which may or may not exceed the threshold. No "
             "gap beyond the threshold in statistical parity, equal opportunity, false positive "
-            "rates, accuracy, aleatoric uncertainty, epistemic uncertainty and predictive "
-            "uncertainty."
+            "rates, accuracy, calibration on average, aleatoric uncertainty, epistemic uncertainty "
+            "and predictive uncertainty."
         )
         assert audit_verdict.summary == (
             "Groups of sex differ, and the data cannot show whether the gap exceeds the threshold."
@@ -166,7 +166,8 @@ class TestPatterns:
         assert (found.level, found.headline) == ("unsure", "Unclear")
         assert found.text.startswith(
             "The data cannot show whether there is a gap beyond the threshold in statistical parity, "
-            "equal opportunity, false negative rates, false positive rates or accuracy; the ratio of "
+            "equal opportunity, false negative rates, false positive rates, accuracy or "
+            "calibration on average; the ratio of "
         )
         # Few false positives: their ratio is known least.
         assert re.search(
@@ -416,8 +417,8 @@ class TestWording:
         assert (found.patterns, found.level) == (("not judged",), "unsure")
         assert found.text == (
             "Nothing could be compared. There is no interval of statistical parity, equal "
-            "opportunity, false negative rates, false positive rates, accuracy, aleatoric "
-            "uncertainty, epistemic uncertainty and predictive uncertainty: one independent sample "
+            "opportunity, false negative rates, false positive rates, accuracy, calibration on "
+            "average, aleatoric uncertainty, epistemic uncertainty and predictive uncertainty: one independent sample "
             "or cluster only in sex=f and sex=m."
         )
 

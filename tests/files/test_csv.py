@@ -78,7 +78,11 @@ def test_marks_that_cannot_be(tmp_path, options, message):
             r"is 2, outside \[0, 1\]; values up to 2 look like percentages: percent=True divides",
         ),
         ("p,y\n2,1\n-1,0\n", r"outside \[0, 1\]; probabilities are never negative; name logits"),
-        ("p,y\n200,1\n50,0\n", r"is 200, outside \[0, 1\]; probabilities lie between 0 and 1$"),
+        (
+            "p,y\n200,1\n50,0\n",
+            r"is 200, outside \[0, 1\]; probabilities lie between 0 and 1, but not that of data row 1$",
+        ),
+        ("p,y\n0.5,1\n0.2,0\n1.02,0\n", r"between 0 and 1, but not that of data row 3$"),
         (
             "p_a,p_b,y\n60,40,a\n30.5,69,b\n",
             "sum to 100; values up to 69 look like percentages: percent=True divides them by 100",
@@ -204,7 +208,11 @@ class TestPercent:
     @pytest.mark.parametrize(
         ("content", "options", "message"),
         [
-            ("p,y\n101,1\n50,0\n", {}, "is 1.01, .*; probabilities lie between 0 and 100$"),
+            (
+                "p,y\n101,1\n50,0\n",
+                {},
+                "is 1.01, .*; probabilities lie between 0 and 100, but not that of data row 1$",
+            ),
             ("p_a,p_b,y\n60,30,a\n", {}, "sum to 0.9; normalize=True divides each row by its sum"),
             ("p_a,p_b,y\n0.6,0.4,a\n", {}, "the rows sum to 1 as they are: leave out percent=True"),
             ("p_a,p_b,y\n300,1,a\n", {}, "sum to 3.01; normalize=True .* as counts and votes need"),

@@ -57,7 +57,7 @@ def test_float32_keeps_its_own_tolerance(tmp_path):
     p = P.astype(np.float32) * np.float32(1 + 3e-6)
     columns = {f"p_{i}": p[:, i] for i in range(3)}
     found = read_predictions(write(tmp_path, "parquet", {**columns, "y": Y}))
-    np.testing.assert_array_equal(found.prediction.probabilities[0], p.astype(np.float64))
+    np.testing.assert_allclose(found.prediction.probabilities[0], P, rtol=1e-6, atol=1e-9)
     double = {name: column.astype(np.float64) for name, column in columns.items()}
     with pytest.raises(CaveatError, match="sum to 1; normalize=True divides each row by its sum"):
         read_predictions(write(tmp_path, "parquet", {**double, "y": Y}))

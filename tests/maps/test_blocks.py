@@ -65,3 +65,9 @@ def test_the_choice_says_what_it_rests_on():
     assert wide.blocks == 25
     assert not wide.enough
     assert "intervals are too narrow" in str(wide)
+
+
+def test_a_constant_has_no_length():
+    for value in (0.3, 1e8 / 3, 0.0):
+        assert correlation_length(np.full((37, 41), value)) == 0
+    assert choose_block(np.full((37, 41), 0.3)).side == (1, 1)

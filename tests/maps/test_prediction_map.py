@@ -4,7 +4,14 @@ import numpy as np
 import pytest
 
 import caveat
-from caveat.exceptions import LabelError, OptionError, ShapeError, UnsupportedPredictionError
+from caveat import charts
+from caveat.exceptions import (
+    InvalidValueError,
+    LabelError,
+    OptionError,
+    ShapeError,
+    UnsupportedPredictionError,
+)
 from caveat.maps import PredictionMap
 
 
@@ -290,3 +297,37 @@ def test_a_reference_without_rioxarray_is_kept(monkeypatch):
     pixels = PredictionMap(caveat.Categorical(P.reshape(-1, 3)), (6, 5), reference="EPSG:4326")
     monkeypatch.delattr(xr.Dataset, "rio", raising=False)
     assert "gini_impurity" in pixels.to_xarray()
+
+
+def test_single_precision_goes_into_a_page(tmp_path):
+    p = scores(40, 50, classes=5).astype(np.float32)
+    pixels = PredictionMap.from_array(p, axes="y x class")
+    assert pixels.report(tmp_path / "z.html", distances=1 - np.eye(5)).exists()
+    kinds = charts.kind_map(pixels, 1 - np.eye(5))
+    assert kinds.numbers["pixels"].sum() == 2000
+
+
+def test_a_strip_goes_into_a_page(tmp_path):
+    pixels = PredictionMap.from_array(scores(2000, 4), axes="y x class")
+    assert pixels.report(tmp_path / "s.html").exists()
+
+
+@pytest.mark.parametrize("missing", [np.nan, None])
+def test_text_without_a_label_is_left_out(missing):
+    names = np.array(["oak", "road", "sea"])
+    pixels = PredictionMap.from_array(P, axes="y x class", classes=names)
+    y = names[P.argmax(axis=2)].astype(object)
+    y[2, 3] = missing
+    one = pixels.labeled(y, block=2)
+    assert one.unlabeled == 1
+    assert len(one.y) == 29
+    assert (
+        pixels.evaluate(y, block=2, metrics=["accuracy"], resamples=0).evaluation.rows[0].value == 1
+    )
+
+
+def test_axes_in_another_order():
+    with pytest.raises(InvalidValueError, match="sum to 1 along the axis 'x', not along 'class'"):
+        PredictionMap.from_array(P)
+    with pytest.raises(InvalidValueError, match=r"sum to 1\.5"):
+        PredictionMap.from_array(1.5 * P, axes="y x class")

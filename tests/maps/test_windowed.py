@@ -123,3 +123,23 @@ def test_an_image_larger_than_memory(monkeypatch):
 def test_what_does_not_fit(source, options, error, message):
     with pytest.raises(error, match=message):
         measure_windows(source, "gini", **options)
+
+
+@pytest.mark.parametrize(
+    ("out", "error", "message"),
+    [
+        (np.zeros((30, 20), int), OptionError, "floating point numbers, .*; got int64"),
+        ([[0.0] * 20] * 30, OptionError, "floating point numbers, .*; got list"),
+        (np.broadcast_to(0.0, (30, 20)), OptionError, "out is read-only"),
+        (np.zeros((20, 30)), ShapeError, "out must have the size of the image"),
+    ],
+)
+def test_where_it_cannot_write(out, error, message):
+    with pytest.raises(error, match=message):
+        measure_windows(FIRST, "gini", out=out)
+
+
+def test_masked_windows_are_not_measured():
+    masked = np.ma.array(FIRST, mask=np.arange(30)[:, None] + np.zeros_like(FIRST) == 7)
+    with pytest.raises(InvalidValueError, match="is nan"):
+        measure_windows(masked, "gini")

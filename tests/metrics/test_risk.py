@@ -189,6 +189,15 @@ def test_many_samples_that_are_alike():
     assert found.center == pytest.approx(-np.log(3), rel=1e-9)
 
 
+def test_many_samples_of_one_class():
+    plan = make_plan(600, resamples=5, random_state=0)
+    p = np.linspace(0.1, 0.9, 600)
+    for name in ("calibration_slope", "calibration_intercept"):
+        found = replicates(METRICS[name], np.ones(600, bool), {"probabilities": p}, plan)
+        exact = METRICS[name].function(np.ones(600, bool), p)
+        np.testing.assert_allclose(found.values, np.full(5, exact))
+
+
 def test_an_interval_may_have_no_end():
     """Hardly any overlap: many resamples have none."""
     p = np.linspace(0.05, 0.95, 40)
@@ -221,6 +230,15 @@ class TestRows:
             assert row.direction == "target"
         # Of the samples of one true class they would mean nothing.
         assert not result.select(metric="calibration_slope", group="class=1")
+
+    def test_the_observed_rate_has_no_rounding_error(self):
+        """A half is rounded as in the sentences, which count: 50.25 % is 50.2 %."""
+        y = (np.arange(400) < 201).astype(int)
+        for p in np.linspace(0.1, 0.9, 17):
+            (row,) = caveat.evaluate(
+                np.full(400, p), y, metrics=["calibration_in_the_large"], resamples=0
+            ).select(group="")
+            assert row.note.endswith(" observed 50.2 %")
 
     def test_weights(self):
         _, _, weight = risks()
@@ -281,3 +299,35 @@ class TestHalf:
         np.testing.assert_allclose(one.values, replicates(brier, y, inputs, plan).values / 2)
         state = brier.state(y, p, scale_by_half="auto")
         assert brier.value(state) == pytest.approx(brier_score_loss(y, p))
+
+
+@pytest.mark.parametrize("samples", [20, 100, 1000])
+@pytest.mark.parametrize("low", [0.0, 1e-300])
+def test_perfect_hard_labels(samples, low):
+    """Any shift of a wide range fits: no intercept, by the function as by its sums."""
+    y = (np.random.default_rng(0).random(samples) < 0.5).astype(int)
+    p = np.where(y == 1, 1.0, low)
+    assert np.isnan(calibration_intercept(y, p))
+    assert calibration_slope(y, p) == np.inf
+    result = caveat.evaluate(p, y, resamples=50, random_state=0)
+    (row,) = result.select(metric="calibration_intercept", group="")
+    assert np.isnan(row.value)
+    assert row.note == "undefined here"
+    assert str(result.verdict())
+    assert caveat.summarize(p, y).evaluate(resamples=50, random_state=0).verdict()
+    wrong = caveat.evaluate(1 - p, y, resamples=50, random_state=0)
+    assert np.isfinite(wrong.select(metric="calibration_intercept", group="")[0].value)
+    both = caveat.compare({"sure": p, "half": np.full(samples, 0.5)}, y, resamples=50)
+    assert str(both.recommend())
+
+
+@pytest.mark.parametrize("noise", [0.003, 0.01, 0.03])
+@pytest.mark.parametrize("scale", [1, -1, 5])
+def test_classes_that_hardly_overlap(noise, scale):
+    """A steep slope is the same by the function and by its sums."""
+    rng = np.random.default_rng(0)
+    for _ in range(4):
+        z = 2 * rng.normal(size=1000)
+        p = expit(scale * (z + noise * rng.normal(size=1000)))
+        result = caveat.evaluate(p, (z > 0) * 1, metrics=["calibration_slope"], resamples=5)
+        assert abs(result.rows[0].value) > 1

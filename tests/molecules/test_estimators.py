@@ -43,6 +43,17 @@ def test_methods(graphs, y, method, head):
     assert len(model.predict_interval(graphs[:5], 0.9)) == 5 or head == "mean"
 
 
+@pytest.mark.parametrize("method", METHODS)
+def test_molecules_without_bonds(graphs, y, method):
+    """A batch without a bond, to learn from, to check with or to predict."""
+    model = MoleculeRegressor(method=method, **QUICK).fit(SMILES, y, validation=[0])
+    both = model.predict_distribution(["[Na+].[Cl-]", "C", "CCO"])
+    alone = model.predict_distribution(["[Na+].[Cl-]", "C"])
+    np.testing.assert_allclose(alone.mean, both.mean[:, :2], rtol=1e-4, atol=1e-4)
+    atoms = MoleculeRegressor(method=method, **QUICK).fit(["C", "N", "O", "S"] * 5, np.arange(20.0))
+    assert np.isfinite(atoms.predict(["C", "P"])).all()
+
+
 def test_it_learns(graphs, y):
     model = MoleculeRegressor(
         method="ensemble", members=3, hidden=24, epochs=150, learning_rate=0.005,
@@ -96,6 +107,22 @@ def test_missing_targets_weigh_nothing(graphs, y):
     codes = model._encode(frame, 60)
     assert (codes[::3, 1, 1] == 0).all()
     assert codes[:, 1, 1].mean() == pytest.approx(1)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_molecules_with_a_value_are_held_out(graphs, y, seed):
+    some = np.full(60, np.nan)
+    chosen = np.random.default_rng(seed).permutation(60)[:20]
+    some[chosen] = y[chosen]
+    model = MoleculeRegressor(**QUICK)
+    rows, held = model._hold_out(model._encode(some, 60), None, np.random.default_rng(seed))
+    assert len(held) == 2
+    assert set(held) <= set(chosen)
+    assert sorted([*rows, *held]) == list(range(60))
+    # The same draws as ever where every molecule has one.
+    drawn = np.random.default_rng(seed).permutation(60)[:6]
+    held = model._hold_out(model._encode(y, 60), None, np.random.default_rng(seed))[1]
+    assert held.tolist() == sorted(drawn)
 
 
 def test_masked_losses_are_those_of_the_library_where_nothing_is_missing():
@@ -180,11 +207,27 @@ def test_bad_options(graphs, y, options, error, words):
         (lambda y: np.where(y == y[3], np.inf, y), InvalidValueError, "infinite"),
         (lambda y: np.full(60, np.nan), InvalidValueError, "has 0 values"),
         (lambda y: np.ones(60), InvalidValueError, "the same value"),
+        (lambda y: ["a"] * 60, LabelError, "y of molecule 0 is 'a', and no number; give numbers"),
+        (lambda y: [*y[:59], "a"], LabelError, "y of molecule 59 is 'a', and no number"),
+        (lambda y: [[1.0, "b"]] * 60, LabelError, "y of molecule 0 is 'b', and no number"),
     ],
 )
 def test_bad_targets(graphs, y, change, error, words):
     with pytest.raises(error, match=words):
         MoleculeRegressor(**QUICK).fit(graphs, change(y))
+
+
+def test_targets_in_objects(graphs, y):
+    given = pd.Series([None, pd.NA, *y[2:]], dtype=object)
+    codes = MoleculeRegressor(**QUICK)._encode(given, 60)
+    assert (codes[:, 1, 0] > 0).tolist() == [False] * 2 + [True] * 58
+
+
+@pytest.mark.parametrize("missing", [None, np.nan, pd.NA])
+@pytest.mark.parametrize("make", [list, lambda y: pd.Series(y, dtype=object)])
+def test_missing_classes(graphs, missing, make):
+    with pytest.raises(LabelError, match="y of molecule 2 is missing; leave the molecule out"):
+        MoleculeClassifier(**QUICK).fit(graphs, make(["a", "b", missing] * 20))
 
 
 def test_bad_classes_and_rows(graphs, y):
@@ -194,6 +237,22 @@ def test_bad_classes_and_rows(graphs, y):
         MoleculeClassifier(**QUICK).fit(graphs, ["a", "b"])
     with pytest.raises(ShapeError, match="held out"):
         MoleculeRegressor(**QUICK).fit(graphs, y, validation=np.arange(60))
+
+
+@pytest.mark.parametrize(
+    ("rows", "error", "words"),
+    [
+        (np.arange(10), ShapeError, "all molecules with a value are held out; leave some"),
+        (np.arange(10, 60), InvalidValueError, "no molecule of validation has a value in y; hold"),
+        ([], OptionError, r"validation must name rows of X by numbers from 0 to 59, .*got \[\]"),
+        (np.zeros(60, dtype=bool), OptionError, "or by a mask; got"),
+        ([3, 99], OptionError, r"from 0 to 59, or by a mask; got \[3, 99\]"),
+    ],
+)
+def test_bad_validation(graphs, y, rows, error, words):
+    with pytest.raises(error, match=words):
+        MoleculeRegressor(**QUICK).fit(graphs, np.where(np.arange(60) < 10, y, np.nan),
+                                       validation=rows)  # fmt: skip
 
 
 def test_ragged_samples_share_their_rows(graphs, y):

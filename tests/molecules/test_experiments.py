@@ -94,8 +94,10 @@ def test_bad_data(data, tmp_path):
     data.graphs.save(tmp_path / "graphs.npz")
     with pytest.raises(FileFormatError, match="graphs alone"):
         MoleculeData.load(tmp_path / "graphs.npz")
-    with pytest.raises(OptionError, match="leaves none"):
+    with pytest.raises(OptionError, match="the validation part of the split is empty"):
         MoleculeData.make(["CCC", "CCCC", "C"], [1, 2, 3]).split("scaffold")
+    with pytest.raises(OptionError, match=r"one to test on; got \(0.9, 0.1, 0\)"):
+        data.split("random", sizes=(0.9, 0.1, 0))
     with pytest.raises(OptionError, match="groups= goes with scaffolds"):
         split_molecules(["C", "CC"], "random", groups=[0, 1])
 
@@ -127,9 +129,16 @@ def test_a_shift_is_that_of_two_trainings(data):
         pairs += [made.predict_distribution(data.graphs[split.test]), data.y[split.test]]
     expected = domain_shift(*pairs, component="epistemic", resamples=0)
     assert {row.quantity for row in result.rows} > {"maximum_coverage_error", "epistemic"}
+    assert "of these two models alone" in repr(result)
     for row in expected.rows:
         (same,) = result.select(quantity=row.quantity, option=row.option)
         np.testing.assert_allclose([same.inside, same.outside], [row.inside, row.outside])
+
+
+def test_two_trainings_answer_nothing(data):
+    result = split_shift(MoleculeRegressor(**QUICK), data, resamples=50, random_state=0)
+    assert [growth.answer for growth in result.growth] == ["open", "open"]
+    assert all("another split or training gives another factor" in g.text for g in result.growth)
 
 
 def test_what_is_measured_next(data):
@@ -161,7 +170,13 @@ def test_the_gain_is_paired():
     assert "worse than random" in str(turned)
     alone = LearningCurves(("epistemic", "random"), (1, 2, 3), error[:, :1], 0.95)
     assert np.isnan(alone.gain("epistemic")[1])
-    assert "not distinguished" in str(alone)
+    assert str(alone) == "epistemic: error -1.1 from random's"
+    mixed = np.stack([error[0], error[0, [1, 0, 2]]])
+    same = LearningCurves(("epistemic", "random"), (1, 2, 3), mixed, 0.95)
+    assert "not distinguished" in str(same)
+    for name in ("uncertain", "random"):
+        one = LearningCurves((name,), (1, 2, 3), error[:1], 0.95)
+        assert str(one) == f"{name}: error 2.83"
 
 
 def test_too_many_molecules_asked_for(data):
@@ -169,6 +184,21 @@ def test_too_many_molecules_asked_for(data):
         active_learning(MoleculeRegressor(**QUICK), data, start=100, batch=10, rounds=3)
     with pytest.raises(OptionError, match="strategies must be one of"):
         active_learning(MoleculeRegressor(**QUICK), data, strategies=["best"])
+
+
+@pytest.mark.parametrize("options", [{"method": "map"}, {"members": 1}])
+def test_a_model_without_an_epistemic_part(data, options):
+    common = {"start": 20, "batch": 5, "rounds": 1, "repeats": 1, "random_state": 0}
+    model = MoleculeRegressor(**QUICK | options)
+    words = (
+        "the strategy 'epistemic' cannot choose molecules: the prediction has no epistemic "
+        "uncertainty: it has one member, or all agree; give the model one of the methods "
+        "ensemble, bootstrap, anchored, mc-dropout, concrete-dropout, with several members or "
+    )
+    with pytest.raises(OptionError, match=words):
+        active_learning(model, data, **common)
+    curves = active_learning(model, data, strategies=["uncertain", "random"], **common)
+    assert curves.strategies == ("uncertain", "random")
 
 
 def test_choices_are_those_of_fingerprints(data):

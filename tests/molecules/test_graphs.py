@@ -1,6 +1,7 @@
 """Graphs of molecules: chemprop's features, and arrays that can be cut and joined."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 chemprop = pytest.importorskip("chemprop")
@@ -10,7 +11,7 @@ from chemprop.featurizers import SimpleMoleculeMolGraphFeaturizer  # noqa: E402
 from rdkit import Chem  # noqa: E402
 
 from caveat.exceptions import FileFormatError, InvalidValueError, OptionError, ShapeError  # noqa: E402
-from caveat.molecules import MoleculeGraphs, applicability, featurize, scaffolds  # noqa: E402
+from caveat.molecules import MoleculeGraphs, applicability, featurize, molecule_report, scaffolds  # noqa: E402
 
 SMILES = ["CCO", "c1ccccc1C(=O)O", "C", "[Na+].[Cl-]", "C[C@H](N)C(=O)O", "F/C=C/F", "[U]", "CC*"]
 
@@ -29,6 +30,28 @@ def test_features_are_those_of_chemprop(graphs):
     ends = graphs.ends + shift[:, None]
     np.testing.assert_array_equal(ends.reshape(-1), oracle.edge_index[0].numpy())
     np.testing.assert_array_equal(ends[:, ::-1].reshape(-1), oracle.edge_index[1].numpy())
+
+
+@pytest.mark.parametrize(
+    "text", ["N->[Fe]", "[NH3][Fe]", "[Re]$[Re]", "[Fe]~C", "c1ccccc1~c1ccccc1",
+             "c1ccc2c(c1)~c1ccccc1~2", "C1=CC=[N]2C(=C1)C1=CC=CC=[N]1->[Fe]<-2", "C=C~C=C",
+             "C1=CC(=O)O->[Fe]1", "C=C->[Fe]", "C1=C~C=C1", "C#C~c1ccccc1C=O"],
+)  # fmt: skip
+def test_unusual_bonds_have_no_type_as_in_chemprop(text):
+    oracle = SimpleMoleculeMolGraphFeaturizer()(Chem.MolFromSmiles(text))
+    bonds = featurize([text]).bonds
+    np.testing.assert_allclose(np.repeat(bonds, 2, axis=0), oracle.E, atol=1e-6)
+
+
+@pytest.mark.parametrize("missing", [None, np.nan, pd.NA])
+def test_missing_molecules(missing):
+    given = pd.Series(["CC", missing, "CO"], dtype=object if missing is None else "string")
+    with pytest.raises(InvalidValueError, match=r"smiles of row 1 is .*; expected text"):
+        featurize(given)
+    assert featurize(given, on_error="drop").rows.tolist() == [0, 2]
+    report = molecule_report(given, pd.Series(["a", pd.NA, "b"], dtype="string"))
+    assert report.invalid == ((1, "no atoms"),)
+    assert report.missing == (1,)
 
 
 def test_some_molecules_are_those_molecules(graphs):
@@ -53,7 +76,7 @@ def test_joined_and_saved(graphs, tmp_path):
     (tmp_path / "other.npz").write_bytes(b"no file of arrays")
     with pytest.raises(FileFormatError, match="not a file of molecular graphs"):
         MoleculeGraphs.load(tmp_path / "other.npz")
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(FileNotFoundError, match=r"there is no file .*none\.npz"):
         MoleculeGraphs.load(tmp_path / "none.npz")
 
 
@@ -121,9 +144,48 @@ def test_the_cache_is_by_content(tmp_path, monkeypatch):
         featurize(["CCO", "CCC"], cache=tmp_path)
 
 
+@pytest.mark.parametrize("damage", ["nothing", "text", "half", "zeros", "other", "one"])
+def test_a_damaged_file_in_the_cache_is_made_anew(tmp_path, damage):
+    first = featurize(["CCO", "CC"], cache=tmp_path)
+    (path,) = tmp_path.iterdir()
+    whole = path.read_bytes()
+    half = len(whole) // 2
+    if damage == "other":
+        np.savez(path, smiles=["C"])
+    elif damage == "one":
+        with path.open("wb") as file:
+            np.save(file, np.zeros(3))
+    else:
+        parts = {"nothing": b"", "text": b"oops", "half": whole[:half]}
+        path.write_bytes(parts.get(damage, whole[: half // 2] + bytes(half) + whole[-half:]))
+    again = featurize(["CCO", "CC"], cache=tmp_path)
+    np.testing.assert_array_equal(first.atoms, again.atoms)
+    assert path.read_bytes() == whole
+
+
+@pytest.mark.parametrize(
+    "text", ["CC\u00d6", "\u00d6CC", "CC\nO", "CC\u00a0O", "C\u200bC", "C\x00C"]
+)
+def test_letters_that_no_smiles_has(text):
+    for ask in (featurize, scaffolds, lambda texts: applicability(["CC"], texts)):
+        with pytest.raises(InvalidValueError, match=r"row 1 .* not a valid SMILES: it has '"):
+            ask(["CCO", text])
+    assert molecule_report(["CCO", text]).invalid[0][0] == 1
+    around = featurize(["CCO\n", " CCO", "CCO\u00a0", "CCO\tethanol"])
+    assert around.atom_counts.tolist() == [3] * 4
+
+
+def test_a_generator_is_read_once():
+    assert featurize(text for text in ["CCO", "CC"]).smiles.tolist() == ["CCO", "CC"]
+    assert scaffolds(iter(["C1CC1", "CC"])).tolist() == ["C1CC1", ""]
+
+
 @pytest.mark.parametrize(
     ("smiles", "options", "error", "words"),
     [
+        ({"CCO", "CC"}, {}, InvalidValueError, "texts in an order, as a list, .*; got a set$"),
+        ({"CCO": 1.0}, {}, InvalidValueError, "as a list, a Series or .*; got a dict$"),
+        (np.array([["CCO"]]), {}, InvalidValueError, "an array of one axis; got a ndarray$"),
         ("CCO", {}, InvalidValueError, "a list of SMILES"),
         ([], {}, InvalidValueError, "empty"),
         (["C", None, 3.0], {}, InvalidValueError, r"row 1 is None.*1 more"),

@@ -93,6 +93,26 @@ def test_a_molecule_does_not_depend_on_its_neighbors():
     torch.testing.assert_close(together, alone, atol=1e-6, rtol=1e-5)
 
 
+@pytest.mark.parametrize("stochastic", [None, "dropout", "concrete"])
+def test_molecules_without_bonds_may_make_a_batch(stochastic):
+    torch.manual_seed(1)
+    copies = [MessagePassing(72, 14, 1, hidden=8, stochastic=stochastic) for _ in range(3)]
+    copies = [network.eval() for network in copies]
+    weights, buffers = stack_module_state(copies)
+    graphs = featurize(["[Na+].[Cl-]", "C", "CCO"])
+
+    def of(graphs):
+        batch = graphs.batch()
+        call = torch.vmap(lambda w, b: functional_call(copies[0], (w, b), (batch,)))
+        return call(weights, buffers)
+
+    made = of(graphs[:2])
+    torch.testing.assert_close(made, of(graphs)[:, :2], atol=1e-6, rtol=1e-5)
+    made.square().sum().backward()
+    assert not weights["edge_input.weight"].grad.any()
+    assert weights["atom_output.weight"].grad.any()
+
+
 @pytest.mark.parametrize("stochastic", ["dropout", "concrete"])
 def test_random_layers_are_random_in_training_alone(stochastic):
     from caveat.nn import keyed, make_keys

@@ -1,6 +1,7 @@
 """Splits: whole scaffolds, chemprop's balanced split, clusters, time, and what leaks."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 chemprop = pytest.importorskip("chemprop")
@@ -8,8 +9,8 @@ chemprop = pytest.importorskip("chemprop")
 from chemprop.data import make_split_indices  # noqa: E402
 from rdkit import Chem  # noqa: E402
 
-from caveat.exceptions import InvalidValueError, OptionError  # noqa: E402
-from caveat.molecules import leakage, scaffolds, split_molecules  # noqa: E402
+from caveat.exceptions import InvalidValueError, OptionError, ShapeError  # noqa: E402
+from caveat.molecules import Split, leakage, scaffolds, split_molecules  # noqa: E402
 
 RINGS = ["c1ccccc1", "C1CCCCC1", "c1ccncc1", "c1ccoc1", "C1CC1", "c1ccc2ccccc2c1", "C1CCNCC1"]
 
@@ -71,6 +72,32 @@ def test_time_goes_forward():
     assert test.tolist() == [0]
 
 
+@pytest.mark.parametrize(
+    "time",
+    [
+        pd.to_datetime(["9/1/2020", "10/1/2020", "1/1/2021"]),
+        pd.to_datetime(["9/1/2020", "10/1/2020", "1/1/2021"], utc=True),
+        pd.Series(pd.to_datetime(["9/1/2020", "10/1/2020", "1/1/2021"])).astype(object),
+        pd.Series([9, 10, 100.0], dtype=object),
+        pd.Series([9, 10, 100], dtype="Int64"),
+    ],
+)
+def test_times_are_numbers_or_dates(time):
+    train, _, test = split_molecules(["C"] * 3, "time", sizes=(0.7, 0, 0.3), time=time)
+    assert (train.tolist(), test.tolist()) == ([0, 1], [2])
+
+
+def test_times_that_are_none():
+    with pytest.raises(
+        InvalidValueError, match=r"got type <U9. Convert texts with pandas.to_datet"
+    ):
+        split_molecules(["C"] * 3, "time", time=["9/1/2020", "10/1/2020", "1/1/2021"])
+    with pytest.raises(InvalidValueError, match="time of sample 1 is missing"):
+        split_molecules(["C"] * 3, "time", time=pd.Series([1, pd.NA, 2], dtype=object))
+    with pytest.raises(ShapeError, match="one number or date for each of 3 samples"):
+        split_molecules(["C"] * 3, "time", time=[1, 2])
+
+
 def test_two_parts(smiles):
     train, validation, test = split_molecules(smiles, "random", sizes=(0.9, 0.1, 0), random_state=0)
     assert [len(train), len(validation), len(test)] == [90, 10, 0]
@@ -86,9 +113,7 @@ def test_leaks_are_found():
         "O=c1cccc[nH]1",
         "CCC",
     ]
-    report = leakage(texts, type(split_molecules(["C"], "random"))(
-        np.array([0, 2, 4]), np.array([], dtype=int), np.array([1, 3, 5, 6])
-    ))  # fmt: skip
+    report = leakage(texts, Split(np.array([0, 2, 4]), np.array([], int), np.array([1, 3, 5, 6])))
     assert report.duplicates == ((1, 0),)
     assert report.stereo == ((3, 2),)
     assert report.tautomers == ((5, 4),)
@@ -98,6 +123,27 @@ def test_leaks_are_found():
     )
     clean = leakage(["CCO", "CCC"], split_molecules(["CCO", "CCC"], "random", sizes=(0.5, 0, 0.5)))
     assert str(clean) == "none of 1 tested molecules is among those to learn from"
+
+
+def test_leaks_of_the_part_to_check_with():
+    texts = ["CCO", "OCC", "CCN", "C[C@H](N)C(=O)O", "C[C@@H](N)C(=O)O"]
+    report = leakage(texts, Split([2], [0], [1]))
+    assert report.duplicates == ((1, 0),)
+    assert str(report) == (
+        "of 1 tested molecules among those to learn from or to check with: 1 the same"
+    )
+    report = leakage(texts, ([0, 4], [1, 3], np.arange(5) == 2))
+    assert report.validation == ((1, 0), (3, 4))
+    assert str(report) == (
+        "none of 1 tested molecules is among those to learn from or to check with; 2 of 2 to check "
+        "with are among those to learn from"
+    )
+
+
+@pytest.mark.parametrize("split", [([0], [1]), 3, ([0], [], [3]), ([0.5], [], [1]), [["a"]] * 3])
+def test_splits_that_are_none(split):
+    with pytest.raises(OptionError, match="three lists of rows among 3 molecules: train, validat"):
+        leakage(["C", "CC", "CCC"], split)
 
 
 @pytest.mark.parametrize(
@@ -113,6 +159,25 @@ def test_leaks_are_found():
 def test_bad_options(options, words):
     with pytest.raises(OptionError, match=words):
         split_molecules(["C", "CC"], **options)
+
+
+@pytest.mark.parametrize(
+    ("kind", "sizes", "words"),
+    [
+        ("scaffold", (0.8, 0.1, 0.1), "the validation part of the split is empty: its share of 10 "
+         "molecules is 1, and no scaffold or cluster that is left is small enough; use more "
+         "molecules, a larger share in sizes=, or kind='random'"),
+        ("scaffold-balanced", (0.8, 0, 0.2), "the test part .* molecules is 2, and no scaffold"),
+        ("cluster", (0.8, 0.2, 0), "the validation part .* molecules is 2, and no scaffold or cl"),
+        ("random", (0.05, 0.45, 0.5), "the train part of the split is empty: its share of 10 "
+         "molecules is 0.5; use more molecules, a larger share in sizes=$"),
+        ("time", (0.9, 0.05, 0.05), "the validation part .* is 0.5; use more molecules, a larger"),
+    ],
+)  # fmt: skip
+def test_parts_that_come_out_empty(kind, sizes, words):
+    time = {"time": np.arange(10)} if kind == "time" else {}
+    with pytest.raises(OptionError, match=words):
+        split_molecules(["CCO"] * 10, kind, sizes=sizes, **time)
 
 
 def test_bad_molecules_and_too_many(monkeypatch):

@@ -8,7 +8,7 @@ import pytest
 import caveat
 from caveat.exceptions import OptionError
 from caveat.monitoring import DriftRow, Thresholds, drift
-from caveat.monitoring.judging import holm
+from caveat.monitoring.judging import holm, rare_limit
 from caveat.monitoring.result import DriftQuestion
 from caveat.monitoring.words import effect_words
 from caveat.summaries import summarize_counts
@@ -94,7 +94,56 @@ def test_a_sharper_model_with_the_same_calibration():
     assert found["calibration"] == "no change that matters"
     (row,) = result.select(quantity="total")
     assert row.change < 0
-    assert "is as honest as before" in result.verdict().next_step
+    (skill,) = [s for s in result.verdict() if s.text.startswith("The skill changed")]
+    assert skill.level == "info"  # a smaller loss is no alarm
+    assert result.verdict().statements[0].level == "info"
+    assert result.verdict().next_step == (
+        "Check that the change is expected. Nothing has to be repaired."
+    )
+    worse = drift(sharp(40_000, 0.8), sharp(40_000, 3), **QUICK).verdict()
+    assert worse.next_step == (
+        "The model is as honest as before, but not as good: find out which samples are new, and "
+        "train again."
+    )
+
+
+def test_honesty_that_is_not_known_is_not_claimed():
+    """Calibrated probabilities that are less apart: the skill fell, of calibration too few."""
+    rng = np.random.default_rng(0)
+
+    def week(spread):
+        p = 1 / (1 + np.exp(-spread * rng.normal(size=3000)))
+        return caveat.summarize(caveat.Categorical.from_binary(p), (rng.random(3000) < p) * 1)
+
+    result = drift(week(1.5), week(0.8), **QUICK)
+    assert result.state("calibration") == "too few samples to say"
+    assert result.verdict().next_step.startswith("The model is not as good as before, and it is")
+
+
+@pytest.mark.parametrize("other", [False, True])
+def test_a_rare_class_that_became_more_frequent(other):
+    """A change by far less than 2 points is large if it is by a factor."""
+    rng = np.random.default_rng(0)
+
+    def week(factor):
+        p = 1 / (1 + np.exp(7 - rng.normal(size=20_000)))
+        y = rng.random(20_000) < factor * p
+        p, y = (1 - p, ~y) if other else (p, y)
+        return caveat.summarize(caveat.Categorical.from_binary(p), y * 1)
+
+    result = drift(week(1), week(4), **QUICK)
+    assert result.state("true classes") == result.state("calibration") == "changed"
+    assert result.verdict().next_step.startswith("Do not rely on the uncertainty as before")
+    few = drift(week(1), week(1), **QUICK)
+    assert few.state("calibration") == "too few samples to say"
+    assert "beyond the threshold of 0.0" in " ".join(texts(few))
+
+
+def test_thresholds_of_rare_classes():
+    assert rare_limit(0.02, (0.5, 0.3)) == pytest.approx(0.02)
+    assert rare_limit(0.02, (0.0, 0.0)) == pytest.approx(0.02)
+    assert rare_limit(0.02, (0.01, 0.015)) == pytest.approx(0.005)
+    assert rare_limit(0.1, (0.985, 0.99)) == pytest.approx(0.005)
 
 
 def test_a_tiny_change_of_many_samples_does_not_matter():

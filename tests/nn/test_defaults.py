@@ -54,6 +54,8 @@ OPEN = {
     ("DropConnectRegressor", "epochs"),
     ("ConcreteDropoutRegressor", "epochs"),
     ("AnchoredEnsembleRegressor", "epochs"),
+    ("BayesByBackpropRegressor", "epochs"),
+    ("FlipoutRegressor", "epochs"),
     # Published as such.
     ("ResNet18", "rate"),
     ("Plateau", "patience"),

@@ -252,6 +252,19 @@ def test_the_module_stays_as_it_was():
     }  # fmt: skip
 
 
+def test_later_changes_of_the_module_are_none_of_the_posterior():
+    module = network(3).eval()
+    module[0].train()
+    found = laplace(module, X.numpy(), CODES.numpy())
+    before = found.outputs(X, 5)
+    assert module[0].training
+    module.train()
+    with torch.no_grad():
+        module[0].weight.mul_(2)
+    torch.testing.assert_close(found.outputs(X, 5), before, rtol=0, atol=0)
+    assert module.training
+
+
 class Pair(nn.Module):
     def forward(self, x):
         return x, x

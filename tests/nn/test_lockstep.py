@@ -42,6 +42,7 @@ from caveat.nn.lockstep import (
 )
 from caveat.nn.lockstep._batches import Batches
 from caveat.nn.lockstep._by_hand import by_hand
+from caveat.nn.lockstep._optimizers import Adam
 from caveat.nn.lockstep._workspace import Workspace
 from caveat.nn.noise import derive_key, keyed, make_keys
 
@@ -163,6 +164,24 @@ def test_a_plain_torch_loop(name, torch_optimizer):
         optimizer.step()
     for key, value in net.state_dict().items():
         torch.testing.assert_close(found.state[key][1], value, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("rates", [float, torch.full_like], ids=["one rate", "rates"])
+@pytest.mark.parametrize("decoupled", [False, True])
+def test_adam_is_that_of_torch(decoupled, rates, dtype):
+    torch.manual_seed(0)
+    weights = torch.randn(1003, dtype=dtype)
+    theirs = torch.nn.Parameter(weights.clone())
+    kind = torch.optim.AdamW if decoupled else torch.optim.Adam
+    optimizer = kind([theirs], lr=0.01, weight_decay=0.1, foreach=False, fused=False)
+    ours = Adam(torch.zeros_like(weights), torch.zeros_like(weights), 0.1, decoupled)
+    rate = 0.01 if rates is float else rates(weights, 0.01)
+    for step in range(1, 6):
+        theirs.grad = torch.randn_like(weights)
+        ours.update(weights, theirs.grad.clone(), rate, float(step))
+        optimizer.step()
+    torch.testing.assert_close(weights, theirs.detach(), rtol=1e-5, atol=1e-6)
 
 
 def test_the_best_epoch_is_kept():
@@ -796,3 +815,23 @@ class TestBatches:
         for step in (0, 5, 3, 100):
             for found, expected in zip(together.at(step), alone.at(step), strict=True):
                 torch.testing.assert_close(found[2], expected[0])
+
+
+@pytest.mark.parametrize("engine", ["auto", "sequential"])
+def test_a_module_may_keep_its_inputs(engine):
+    kept = []
+
+    class Keeps(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = nn.Linear(2, 2)
+
+        def forward(self, x):
+            kept.append(x.detach())
+            return self.layer(x)
+
+    X = np.arange(40.0, dtype=np.float32).reshape(20, 2)
+    training = Training(epochs=1, batch_size=4, engine=engine, device="cpu")
+    train(Keeps, X, np.arange(20) % 2, loss=cross_entropy, copies=1, training=training)
+    rows = torch.cat([each.reshape(-1, 2) for each in kept[-5:]])[:, 0].numpy()
+    assert sorted(rows) == X[:, 0].tolist()

@@ -620,6 +620,9 @@ def test_the_split_says_what_it_needs():
         InvalidValueError, match=r"must be floating point numbers; got torch\.int64"
     ):
         information_split(torch.zeros(2, 3, 4, dtype=torch.long))
+    message = r"probabilities must be a Tensor; got a ndarray: for arrays use caveat\.decompose"
+    with pytest.raises(OptionError, match=message):
+        information_split(np.full((2, 3, 4), 0.25))
     p = members()
     p[2, 7, 1] = float("nan")
     found = information_split(p)

@@ -8,6 +8,7 @@ from caveat.exceptions import OptionError, ShapeError, UnknownNameError
 from caveat.nn import CNN, MLP, layers
 from caveat.nn._graph import trace
 from caveat.nn.layers import PooledConv2d, stochastic_layers
+from caveat.nn.layers.lengthwise import LengthwiseConv1d
 from caveat.nn.noise import keyed, make_keys
 
 METHODS = ["dropout", "concrete", "dropconnect", "flipout", "bayes"]
@@ -47,7 +48,7 @@ def test_the_image_network():
 
 def test_an_activation_that_does_not_rise_is_pooled_after():
     module = CNN(2, 3, size=(8,), filters=(4,), activation="gelu")
-    assert [type(part) for part in module][:3] == [nn.Conv1d, nn.GELU, nn.MaxPool1d]
+    assert [type(part) for part in module][:3] == [LengthwiseConv1d, nn.GELU, nn.MaxPool1d]
 
 
 @pytest.mark.parametrize(
@@ -198,12 +199,14 @@ def test_errors(call, error, message):
         call()
 
 
+@pytest.mark.parametrize("channels", [1, 3])
 @pytest.mark.parametrize(
     ("size", "padding"), [((3, 3), (1, 1)), ((4, 3), (0, 2)), ((1, 8), (0, 0))]
 )
-def test_a_convolution_of_one_channel_is_a_product(size, padding):
+def test_a_convolution_of_few_channels_is_a_product(size, padding, channels):
     torch.manual_seed(0)
-    layer, x = PooledConv2d(1, 6, size, padding=padding), torch.randn(3, 1, 9, 11)
+    layer = PooledConv2d(channels, 6, size, padding=padding)
+    x = torch.randn(3, channels, 9, 11)
     expected = torch.nn.functional.conv2d(x, layer.weight, padding=padding)
     found = layer.as_product(x)
     torch.testing.assert_close(found, expected)
@@ -212,9 +215,11 @@ def test_a_convolution_of_one_channel_is_a_product(size, padding):
     torch.testing.assert_close(gradient, plain, rtol=1e-4, atol=1e-4)
 
 
-def test_only_plain_convolutions_of_one_channel_are_products():
+def test_only_plain_convolutions_of_few_channels_are_products():
     assert PooledConv2d(1, 6, 3, padding=1)._is_thin()
-    assert not PooledConv2d(2, 6, 3)._is_thin()
+    assert PooledConv2d(3, 6, 3, padding=1)._is_thin()
+    assert not PooledConv2d(4, 6, 3)._is_thin()
+    assert not PooledConv2d(2, 6, 3, groups=2)._is_thin()
     assert not PooledConv2d(1, 6, 3, padding="same")._is_thin()
     assert not PooledConv2d(1, 6, 3, stride=2)._is_thin()
     assert not PooledConv2d(1, 6, 3, padding=1, padding_mode="circular")._is_thin()

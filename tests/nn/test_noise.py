@@ -5,6 +5,7 @@ import pytest
 import torch
 from scipy import stats
 
+from caveat import nn
 from caveat.nn import noise
 
 ZERO = torch.zeros(1)
@@ -161,16 +162,35 @@ def test_masks_are_kept_while_there_is_room():
     assert masks.get("second", mask.clone) is not masks.get("second", mask.clone)
 
 
-def test_keys_of_one_step_among_many_are_those_of_the_step_alone():
+@pytest.mark.parametrize("copies", [1, 3])
+@pytest.mark.parametrize("rows", [12, 40_000])  # in blocks of steps, and step by step
+def test_bits_of_one_step_among_many_are_those_of_the_step_alone(copies, rows):
     from caveat.nn.lockstep._draws import Draws
 
-    steps = noise.derive_key(
-        noise.make_keys([3, 4, 5]), torch.arange(8, dtype=torch.int32)[:, None]
-    )
-    draws = Draws(noise.stream(2, 0), noise.stream(2, 1))
-    elements = [torch.arange(5), torch.arange(7)]
-    for step in (0, 6, 7, 1):
-        among = draws(steps[step], (12,), lambda: elements).clone()
-        alone = draws(steps[step].clone(), (12,), lambda: elements).clone()
+    seeds = list(range(3, 3 + copies))
+    steps = noise.derive_key(noise.make_keys(seeds), torch.arange(8, dtype=torch.int32)[:, None])
+    draws, other = (Draws(noise.stream(2, 0), noise.stream(2, 1)) for _ in range(2))
+    # Batches differ in size, steps are left out, repeated and gone back to, and who uses bits
+    # changes them.
+    for step, cut in [(0, 0), (1, 1), (1, 1), (2, 0), (4, 1), (6, 0), (7, 0), (7, 1), (1, 0)]:
+        elements = [torch.arange(rows - cut), torch.arange(7)]
+        shape = (rows - cut,)
+        among = draws(steps[step], shape, lambda own=elements: own)
+        alone = other(steps[step].clone(), shape, lambda own=elements: own)
         assert torch.equal(among, alone)
-        assert not torch.equal(among, draws(steps[(step + 1) % 8], (12,), lambda: elements))
+        following = draws(steps[(step + 1) % 8], shape, lambda own=elements: own)
+        assert not torch.equal(following, alone)
+        among.zero_()
+        following.zero_()
+
+
+@pytest.mark.parametrize("copies", [1, 2])
+def test_keys_are_derived_for_many_steps_at_a_time(monkeypatch, copies):
+    made = []
+    derive = noise.derive_key
+    monkeypatch.setattr(noise, "derive_key", lambda *args: made.append(1) or derive(*args))
+    network = nn.MLP(4, 3, hidden=[8], stochastic="dropout")
+    X, y = np.ones((40, 4), dtype=np.float32), np.zeros(40, dtype=np.int64)
+    training = nn.Training(epochs=50, batch_size=20)
+    nn.train(network, X, y, loss=nn.losses.nll, copies=copies, training=training)
+    assert len(made) < 50  # of 100 steps

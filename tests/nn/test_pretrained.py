@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 import torch
 from torch import nn
+from torch.utils.data import DataLoader, Dataset, TensorDataset
 
-from caveat.exceptions import OptionError
+from caveat.exceptions import OptionError, TrainingError
 from caveat.nn import Copy, Training, losses, train
-from caveat.nn.layers import BayesLinear
+from caveat.nn.layers import BayesLinear, MeanVarianceHead
 from caveat.nn.lockstep import _features, _frozen
 
 RNG = np.random.default_rng(0)
@@ -72,11 +73,110 @@ class TestWeightsOfAModule:
         assert torch.equal(trained.state["tail.weight"][0], module.tail.weight.detach())
         assert not torch.equal(trained.state["head.weight"][0], module.head.weight.detach())
 
+    @pytest.mark.parametrize("head", ["fc", "classifier"])
+    def test_the_head_is_the_last_layer_that_is_called(self, head):
+        module = Unordered(head)
+        trained = fit(module, training=STILL, fresh="head")
+        for name, value in module.named_parameters():
+            drawn = not torch.allclose(trained.state[name][0], value)
+            assert drawn is name.startswith(head), name
+            assert torch.allclose(*trained.state[name][:2]) is not drawn, name
+
+    def test_heads_of_ours_and_a_token_of_the_whole(self):
+        module = nn.Sequential(nn.Linear(5, 8), MeanVarianceHead(8, 1))
+        y = X[:, :1]
+        trained = train(module, X, y, loss=losses.gaussian_nll, copies=2, training=STILL,
+                        random_state=0, fresh="head")  # fmt: skip
+        assert torch.equal(*trained.state["0.weight"])
+        assert not torch.equal(*trained.state["1.linear.weight"])
+
+        class Token(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.out, self.token = nn.Linear(5, 2), nn.Parameter(torch.ones(5))
+
+            def forward(self, x):
+                return self.out(x + self.token)
+
+        trained = fit(Token(), training=STILL, fresh="head")
+        assert not torch.equal(*trained.state["out.weight"][:2])
+        assert torch.equal(*trained.state["token"][:2])
+
+    def test_the_seeds_of_copies_are_those_of_named_parts(self):
+        head, named = (fit(network(), fresh=fresh) for fresh in ("head", "4"))
+        assert_alike(head, named, rtol=0, atol=0)
+
+    @pytest.mark.parametrize(
+        ("module", "why"),
+        [
+            (nn.Sequential(nn.Linear(5, 2), nn.LayerNorm(2)),
+             r"but '1' \(LayerNorm\) is called last, and its weights begin with the same numbers"),
+            (lambda: Two(cat=True), r"but not all of the output comes from 'second' \(Linear\), which"),
+            (lambda: Two(cat=False), r"but not all of the output comes from 'second' \(Linear\), which"),
+            (lambda: Recurrent(), r"but not all of the output comes from 'body' \(GRU\), which"),
+            (lambda: Uncalled(), "but the module calls no layer with weights"),
+        ],
+    )  # fmt: skip
+    def test_a_last_layer_that_is_no_head(self, module, why):
+        made = module if isinstance(module, nn.Module) else module()
+        with pytest.raises(OptionError, match=f"fresh='head' draws .* {why}.* fresh=\\['fc'\\]"):
+            fit(made, fresh="head")
+
+    def test_what_makes_no_module(self):
+        with pytest.raises(OptionError, match="module must be a torch module or a function that"):
+            fit(lambda: 5, fresh="head")
+
     def test_a_part_that_is_not_there(self):
         with pytest.raises(
             OptionError, match=r"fresh must be 'head', .* such as '2', '3', '4'; got"
         ):
             fit(network(), fresh="classifier")
+
+
+class Unordered(nn.Module):
+    """Layers that are declared in another order than they are called in."""
+
+    def __init__(self, head):
+        super().__init__()
+        self.add_module(head, nn.Linear(8, 2))
+        self.body, self.norm, self.name = nn.Linear(5, 8), nn.LayerNorm(8), head
+
+    def forward(self, x):
+        return self.get_submodule(self.name)(self.norm(self.body(x)))
+
+
+class Two(nn.Module):
+    """Outputs that come from two layers, side by side or one beyond the other."""
+
+    def __init__(self, cat):
+        super().__init__()
+        self.first, self.second, self.cat = nn.Linear(5, 1 + (not cat)), nn.Linear(5, 2), cat
+
+    def forward(self, x):
+        first, second = self.first(x), self.second(x)[:, : 2 - self.cat]
+        return torch.cat([first, second], 1) if self.cat else first + second
+
+
+class Recurrent(nn.Module):
+    """A layer that returns several tensors."""
+
+    def __init__(self):
+        super().__init__()
+        self.body = nn.GRU(5, 2)
+
+    def forward(self, x):
+        return self.body(x)[0]
+
+
+class Uncalled(nn.Module):
+    """Weights of a layer that is not called."""
+
+    def __init__(self):
+        super().__init__()
+        self.line = nn.Linear(5, 2)
+
+    def forward(self, x):
+        return x @ self.line.weight.T
 
 
 def frozen_network(seed=0):
@@ -228,6 +328,22 @@ class TestFrozenParts:
         )
         assert _features.NOTE in fit(module).engine
 
+    @pytest.mark.parametrize(("share", "since"), [(0.1, 0), (0.5, 45)])
+    def test_data_sets_that_change_some_samples_are_read_each_time(self, share, since):
+        class Flipped(Dataset):
+            def __len__(self):
+                return len(X)
+
+            def __getitem__(self, row):
+                flip = row >= since and torch.rand(()) < share
+                return torch.tensor(X[row] * (-1 if flip else 1)), int(CODES[row])
+
+        for seed in range(20):
+            torch.manual_seed(seed)
+            assert _features.NOTE not in fit(frozen_network(), 1, X=Flipped(), y=None).engine
+        pairs = TensorDataset(torch.tensor(X), torch.tensor(CODES))
+        assert _features.NOTE in fit(frozen_network(), 1, X=pairs, y=None).engine
+
     def test_random_weights_stay_random(self):
         module = nn.Sequential(BayesLinear(5, 8).requires_grad_(False), nn.ReLU(), nn.Linear(8, 2))
         assert _features.NOTE not in fit(module).engine
@@ -266,6 +382,18 @@ class TestRatesOfParts:
         with pytest.raises(OptionError, match=r"learning_rate has no entry for '0\.weight'; got"):
             fit(network(), training=training)
 
+    @pytest.mark.parametrize("name", ["head", "1", "4.weights"])
+    def test_a_rate_of_what_is_no_part(self, name):
+        training = dataclasses.replace(SHORT, learning_rate={name: 0.1, "": 1e-5})
+        message = (
+            f"learning_rate has an entry for '{name}', which is no part of the module with "
+            "weights; its parts are '0', '2', '4', and '' is all others"
+        )
+        with pytest.raises(OptionError, match=message):
+            fit(network(), training=training)
+        known = {"4.weight": 0.1, "": 1e-5}
+        assert len(fit(network(), training=dataclasses.replace(SHORT, learning_rate=known))) == 3
+
     @pytest.mark.parametrize("rate", [{}, {"0": 0.0}, {"0": -1.0}])
     def test_bad_rates(self, rate):
         with pytest.raises(OptionError, match="learning_rate"):
@@ -273,6 +401,18 @@ class TestRatesOfParts:
 
 
 class TestOptimizersOfTorch:
+    def test_those_that_need_a_closure_are_refused(self):
+        training = dataclasses.replace(SHORT, optimizer=torch.optim.LBFGS)
+        with pytest.raises(OptionError, match="optimizer LBFGS computes the loss several times in"):
+            fit(network(), training=training)
+
+        class Plain(torch.optim.SGD):
+            def step(self):
+                return super().step()
+
+        plain = dataclasses.replace(SHORT, optimizer=partial(Plain, lr=0.1))
+        assert fit(network(), training=plain).status == ["finished"] * 3
+
     @pytest.mark.parametrize(
         ("name", "own", "options"),
         [
@@ -418,11 +558,34 @@ class TestOnEpoch:
             np.testing.assert_allclose(mine, trained.history[place]["loss"])
         assert "validation" not in told[0]
 
-    def test_it_may_stop_a_copy(self):
+    @pytest.mark.parametrize("kind", [bool, np.bool_])
+    def test_it_may_stop_a_copy(self, kind):
         def stop(told):
-            return told["copy"] == 1 and told["validation"] < 10
+            return kind(told["copy"] == 1 and told["validation"] < 10)
 
         copies = [Copy(rows=range(40), validation=range(40, 60)) for _ in range(2)]
         trained = fit(network(), copies, dataclasses.replace(SHORT, on_epoch=stop))
         assert trained.status == ["finished", "stopped early"]
         assert trained.steps.tolist() == [9, 3]
+
+    @pytest.mark.parametrize("answer", [1, "stop", [True]])
+    def test_only_true_stops(self, answer):
+        training = dataclasses.replace(SHORT, on_epoch=lambda told: answer)
+        assert fit(network(), 1, training).status == ["finished"]
+
+
+class TestSingleSamples:
+    """Batch norm has no variance of one sample."""
+
+    @pytest.mark.parametrize("copies", [1, 3])
+    def test_the_cause_is_named(self, copies):
+        module = nn.Sequential(nn.Linear(5, 4), nn.BatchNorm1d(4), nn.Linear(4, 2))
+        training = dataclasses.replace(SHORT, batch_size=1)
+        cause = r"a batch of one sample \(Expected more than 1 value .*\); choose a batch_size that"
+        with pytest.raises(TrainingError, match=f"the module cannot learn from {cause}"):
+            fit(module, copies, training)
+        pairs = TensorDataset(torch.tensor(X[:41]), torch.tensor(CODES[:41]))
+        with pytest.raises(TrainingError, match=r"leaves no sample alone, or drop_last=True"):
+            fit(module, copies, X=DataLoader(pairs, 8), y=None)
+        loader = DataLoader(pairs, 8, drop_last=True)
+        assert len(fit(module, copies, X=loader, y=None)) == copies

@@ -3,8 +3,9 @@
 import pytest
 import torch
 
+from caveat.estimators import MAPClassifier
 from caveat.nn import _products
-from caveat.nn._products import WORTH, quick_products
+from caveat.nn._products import WORTH, products_as_before, quick_products
 
 CPU = torch.device("cpu")
 
@@ -75,6 +76,37 @@ def test_users_that_overlap_leave_it_as_it_was(monkeypatch):
     assert precision() == "bf16"
     other.__exit__(None, None, None)
     assert precision() == before
+
+
+def test_it_is_as_before_for_a_while(monkeypatch):
+    monkeypatch.setattr(_products, "_is_single", lambda: True)
+    before = precision()
+    with products_as_before():
+        assert precision() == before
+    with quick_products(CPU, WORTH):
+        with products_as_before():
+            assert precision() == before
+            assert torch.get_float32_matmul_precision() == "highest"
+        assert precision() == "bf16"
+    one = quick_products(CPU, WORTH)
+    one.__enter__()
+    with products_as_before():
+        one.__exit__(None, None, None)  # by another thread
+    assert precision() == before
+
+
+def test_a_callback_of_a_training_may_ask_for_the_precision():
+    told = []
+
+    def ask(epoch):
+        told.append(torch.get_float32_matmul_precision())
+
+    X = torch.randn(2000, 300, generator=torch.Generator().manual_seed(0)).numpy()
+    model = MAPClassifier(
+        hidden=(300,), epochs=2, batch_size=500, validation_fraction=None, on_epoch=ask
+    )
+    model.fit(X, X[:, 0] > 0)
+    assert told == ["highest"] * 2
 
 
 @pytest.mark.parametrize(

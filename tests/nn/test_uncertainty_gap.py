@@ -5,7 +5,7 @@ import pytest
 import torch
 
 import caveat
-from caveat.exceptions import OptionError, ShapeError
+from caveat.exceptions import LabelError, OptionError, ShapeError
 from caveat.nn.losses import uncertainty_gap
 
 
@@ -65,8 +65,25 @@ def test_a_single_member_has_no_epistemic_gap_that_is_not_finite():
     assert float(uncertainty_gap(logits[:1], group, part="epistemic")) == 0
 
 
+@pytest.mark.parametrize(
+    "kind", [np.asarray, torch.Tensor.tolist, lambda g: g.numpy() > 0, torch.Tensor.float]
+)
+def test_codes_of_any_kind(kind):
+    logits, group = drawn(12)
+    codes = kind(group)
+    assert uncertainty_gap(logits, codes) == uncertainty_gap(logits, group)
+
+
 def test_messages():
     logits, group = drawn(8)
+    for codes, got in [
+        (group - 1, r"\[-1, 0\]"),
+        ((group - 1).numpy(), r"\[-1, 0\]"),
+        (group + 0.5, r"\[0\.5, 1\.5\]"),
+        (["a", "b"] * 4, "<U1"),
+    ]:
+        with pytest.raises(LabelError, match=rf"group must hold codes 0, 1, 2, \.\.\.; got {got}"):
+            uncertainty_gap(logits, codes)
     with pytest.raises(OptionError, match="part must be one of"):
         uncertainty_gap(logits, group, part="total")
     with pytest.raises(ShapeError, match=r"got \(8, 2\) and \(8,\)"):

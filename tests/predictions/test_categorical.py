@@ -229,3 +229,25 @@ def test_repr_shortens_many_classes():
     assert repr(prediction) == (
         "Categorical: 1 member x 1 sample x 20 classes (0, 1, 2, 3, 4, 5, ..., 19)"
     )
+
+
+@pytest.mark.parametrize("precision", [np.float32, np.float16])
+def test_the_mean_of_single_precision_is_a_distribution_in_double(precision):
+    p = np.random.default_rng(0).dirichlet(np.ones(5), (2, 2000)).astype(precision)
+    assert np.abs(p.astype(float).sum(axis=2) - 1).max() > 1e-8
+    prediction = caveat.Categorical(p)
+    np.testing.assert_allclose(prediction.probabilities, p, rtol=np.finfo(precision).eps * 5)
+    caveat.Categorical(prediction.mean)
+    assert caveat.measure(prediction.mean, "gini").shape == (2000,)
+    double = np.full((3, 3), 1 / 3) + 1e-9  # within the tolerance of float64: as it is
+    np.testing.assert_array_equal(caveat.Categorical(double).probabilities[0], double)
+
+
+def test_arrays_of_single_precision_give_what_their_prediction_does():
+    p = np.random.default_rng(0).dirichlet(np.ones(5), 2000).astype(np.float32)
+    y = np.arange(2000) % 5
+    prediction = caveat.Categorical(p)
+    for loss in (caveat.metrics.brier_loss, caveat.metrics.negative_log_likelihood_loss):
+        assert loss(y, p) == pytest.approx(loss(y, prediction), rel=1e-14)
+    with pytest.raises(InvalidValueError, match="probabilities of sample 7 sum to"):
+        caveat.metrics.brier_loss(y, np.where(np.arange(2000)[:, None] == 7, 0.5 * p, p))

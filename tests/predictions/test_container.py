@@ -126,3 +126,20 @@ def test_decomposition_repr_without_addition():
         "Decomposition by mine of 1 sample (means): total 1, aleatoric 1, epistemic inf"
     )
     assert issubclass(CaveatError, ValueError)
+
+
+def test_arrays_are_made_when_they_are_asked_for_once_also_by_two_threads():
+    made = []
+
+    def make():
+        made.append(caveat.Categorical([[0.25, 0.75]]))
+        return made[-1]
+
+    prediction = caveat.Categorical._deferred({"classes": None}, make)
+    assert made == []
+    assert prediction.probabilities.tolist() == [[[0.25, 0.75]]]
+    # A thread that asked while another one made them finds them.
+    assert prediction.__getattr__("probabilities") is prediction.probabilities
+    assert len(made) == 1
+    with pytest.raises(AttributeError, match="'Categorical' object has no attribute 'nothing'"):
+        _ = prediction.nothing

@@ -292,3 +292,13 @@ class TestOneDoor:
         path.write_bytes(b"PK\x03\x04" + bytes(60))
         with pytest.raises(FileFormatError):
             caveat.load(path)
+
+
+def test_files_of_single_precision_are_distributions_in_double(tmp_path):
+    p = np.random.default_rng(0).dirichlet(np.ones(5), (1, 200)).astype(np.float32)
+    path = tmp_path / "p.npz"
+    caveat.Categorical(p).save(path)
+    with np.load(path) as file:
+        parts = dict(file)
+    np.savez(path, **parts | {"probabilities": p.astype(np.float64)})  # as files were before
+    caveat.Categorical(caveat.load(path).mean)

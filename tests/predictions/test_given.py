@@ -193,3 +193,11 @@ def test_members_are_not_taken_for_a_grid():
         assert as_prediction(caveat.Categorical(members), CELLS.reshape(-1)).members == shape[0]
     with pytest.raises(ShapeError, match=r"shape \(8, 5, 3\), and y has 7 samples"):
         as_prediction(GRID, CELLS.reshape(-1)[:7])
+
+
+@pytest.mark.parametrize("missing", [np.nan, None])
+def test_a_missing_label(missing):
+    with pytest.raises(
+        LabelError, match="y of sample 2 is missing; leave out samples without a label"
+    ):
+        caveat.confusion_matrix([[0.2, 0.8]] * 3, [0, 1, missing])

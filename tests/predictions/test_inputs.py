@@ -7,6 +7,7 @@ import pyarrow as pa
 import pytest
 
 import caveat
+from caveat._arrays import to_numpy
 from caveat.exceptions import InvalidValueError, LabelError, ShapeError
 
 torch = pytest.importorskip("torch")
@@ -134,3 +135,42 @@ def test_targets_are_named_by_the_frame():
         "systolic",
         "diastolic",
     ]
+
+
+class Labeled:
+    """An array with coordinates, which are columns of its Arrow table."""
+
+    def __init__(self, values):
+        self.values = np.asarray(values)
+        self.ndim, self.dtype = self.values.ndim, self.values.dtype
+
+    def __array__(self, dtype=None, copy=None):
+        return self.values
+
+    def __arrow_c_stream__(self, requested_schema=None):
+        raise AssertionError("an array is no table")
+
+
+def test_arrays_are_read_as_arrays_not_as_tables():
+    values = np.array([1.0, 2.0, 4.0])
+    np.testing.assert_array_equal(caveat.Gaussian(Labeled(values), 1.0).mean[0, :, 0], values)
+    xarray = pytest.importorskip("xarray")
+    array = xarray.DataArray(values, dims="x", coords={"x": [5, 6, 7], "b": ("x", [0, 0, 1])})
+    assert caveat.Gaussian(array, 1.0).mean.shape == (1, 3, 1)
+
+
+def test_masked_values_are_missing_ones():
+    def read(values, mask):
+        return to_numpy(np.ma.array(values, mask=mask), "y").array
+
+    for values in ([1.5, 2.0], [1, 2], [True, False], np.float32([1, 2])):
+        result = read(values, [False, True])
+        assert result.dtype == (np.float32 if isinstance(values, np.ndarray) else np.float64)
+        assert result[0] == values[0]
+        assert np.isnan(result[1])
+    assert read(["a", "b"], [True, False]).tolist() == [None, "b"]
+    assert read([1, 2], False).dtype.kind == "i"
+    with pytest.raises(InvalidValueError, match="sample 1, class 0 is nan"):
+        caveat.Categorical(np.ma.array([[0.5, 0.5]] * 2, mask=[[False] * 2, [True, False]]))
+    with pytest.raises(LabelError, match="y of sample 1 is missing"):
+        caveat.evaluate([[0.5, 0.5]] * 2, np.ma.array([0, 1], mask=[0, 1]))

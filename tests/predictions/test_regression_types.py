@@ -1,4 +1,5 @@
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -36,6 +37,12 @@ class TestGaussian:
         np.testing.assert_allclose(mean, MEAN.mean(axis=0), rtol=1e-14)
         second = (VARIANCE + MEAN**2).mean(axis=0)
         np.testing.assert_allclose(variance, second - mean**2, rtol=1e-12)
+
+    def test_a_frame_of_truths_goes_by_its_names(self):
+        prediction = caveat.Gaussian(MEAN[0], 2.0, targets=["a", "b"])
+        frame = pd.DataFrame(MEAN[0], columns=["a", "b"])
+        for one in (frame, frame[["b", "a"]], frame.set_axis(["c", "d"], axis=1)):
+            np.testing.assert_array_equal(prediction.align(one), MEAN[0])
 
     def test_interval_is_the_gaussian_one(self):
         mean, variance = caveat.Gaussian(MEAN, VARIANCE).moments()

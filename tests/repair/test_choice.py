@@ -1,6 +1,7 @@
 """The choice of a repair: known answers, what is refused, and what the sentence says."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.special import expit, softmax
 
@@ -180,6 +181,18 @@ def test_numbers(kind):
     assert caveat.repair(calibrated, y, random_state=0).recalibrator is None
 
 
+def test_a_frame_of_true_values_goes_by_the_names_of_its_columns():
+    rng = np.random.default_rng(0)
+    mean = np.c_[rng.normal(size=300), 100 + rng.normal(size=300)]
+    y = pd.DataFrame(mean + rng.normal(size=(300, 2)) * [1, 3], columns=["a", "b"])
+    prediction = caveat.Gaussian(mean, 1.0, targets=["a", "b"])
+    one, other = (
+        caveat.repair(prediction, y[list(names)], random_state=0) for names in ("ab", "ba")
+    )
+    assert one.why == other.why
+    assert one.transform(prediction) == other.transform(prediction)
+
+
 def test_several_targets_count_alike_whatever_their_units():
     mean, y = numbers(scale=2.0)
     other, z = numbers(seed=1)
@@ -341,3 +354,18 @@ def gaussian():
 def test_what_is_refused(call, error, said):
     with pytest.raises(error, match=said):
         call(*risk(60))
+
+
+def test_probabilities_of_the_other_class_are_warned_of():
+    p, y = risk()
+    with pytest.warns(UserWarning, match="class=1 are higher where class=0 is true: check which"):
+        fixed = caveat.repair(1 - p, y, random_state=0)
+    assert fixed.transform(1 - p).mean[:, 1] @ (2 * y - 1) > 0
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("seed", range(5))
+def test_chance_is_not_warned_of(seed):
+    rng = np.random.default_rng(seed)
+    caveat.repair(rng.random(300), rng.integers(0, 2, 300), random_state=0)
+    caveat.repair(rng.random(60), np.ones(60, dtype=int), classes=[0, 1], random_state=0)

@@ -374,6 +374,6 @@ def test_the_page_of_one_model_does_not_say_what_only_members_show(members, tria
     result = caveat.evaluate(caveat.Categorical(p), y, resamples=0)
     policy = caveat.TriagePolicy(0.3, random_state=0).fit(p, y) if triage else None
     page = read(write_report(result, tmp_path / "page.html", policy=policy))
-    assert ("An ensemble, the same model trained several times" in page.text) == (members == 1)
+    assert ("an ensemble, the same model trained several times" in page.text) == (members == 1)
     assert ("measure again" in page.text) == (members == 3 and triage)
     assert not re.search(r"epistemic:? 0\b", page.text)

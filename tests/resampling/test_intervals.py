@@ -337,3 +337,9 @@ def test_widening_of_next_to_no_confidence():
     assert widening(0.95, 1) == 1
     assert widening(0.95, 10) == pytest.approx(norm.isf(0.0025) / norm.isf(0.025))
     assert widening(5e-324, 1) == 0
+
+
+def test_one_unit_says_nothing():
+    interval = interval_of(0.5, Replicates(np.full(100, 0.5), 0.5, units=1))
+    assert np.isnan([interval.low, interval.high]).all()
+    assert interval_of(0.5, Replicates(np.full(100, 0.5), 0.5, units=9)).high == 0.5

@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -35,7 +36,9 @@ def evaluation():
         ("accuracy in sex<=1", 2),
         ("accuracy in sex=f < 0.5", 0),
         ("accuracy in sex = m < 0.5", 1),
-        ("gap accuracy in sex < 0", 1),
+        ("gap accuracy in sex > 0.3", 1),
+        ("gap accuracy in sex > 0.34", 0),
+        ("gap accuracy in sex <= 0", 0),
         ("ratio accuracy in sex > 0.6", 0),
         ("accuracy.estimate > 5", 1),  # it has none: what is not known cannot pass
         ("accuracy > -1e3", 1),
@@ -61,6 +64,52 @@ def test_the_interval_decides_as_the_row_says(evaluation):
     assert Gate.parse(f"accuracy.high < {above!r}").failing(evaluation)
 
 
+def met(condition, rows):
+    return len(Gate.parse(condition).failing(rows)) > 0
+
+
+@pytest.fixture(scope="module")
+def apart():
+    """Groups of which one is right in 94 % and the other in 51 %."""
+    rng = np.random.default_rng(0)
+    sex = np.repeat(["m", "f"], 700)
+    right = rng.random(1400) < np.where(sex == "m", 0.94, 0.51)
+    y = rng.integers(0, 2, 1400)
+    prediction = caveat.Categorical.from_binary(np.where(right == y, 0.9, 0.1))
+    metrics = ["accuracy", "brier"]
+    return caveat.evaluate(prediction, y, groups={"sex": sex}, metrics=metrics, random_state=0)
+
+
+@pytest.mark.parametrize("metric", ["accuracy", "brier"])
+@pytest.mark.parametrize("field", ["value", "low", "high"])
+def test_a_gap_is_a_size_for_scores_and_losses_alike(apart, metric, field):
+    (row,) = apart.select(metric=metric, group="sex: gap")
+    assert (row.value < 0) == (metric == "accuracy")
+    ends = sorted([abs(row.low), abs(row.high)])
+    size = {"value": abs(row.value), "low": ends[0], "high": ends[1]}[field]
+    assert ends[0] > 0.2
+    condition = f"gap {metric}.{field} in sex"
+    assert met(f"{condition} > 0.1", apart)
+    assert met(f"{condition} >= {size!r}", apart)
+    assert not met(f"{condition} > {size!r}", apart)
+    (sentence,) = Gate.parse(f"{condition} > 0.1").failing(apart)
+    words = " in size" if metric == "accuracy" else ""
+    assert f"(sex: gap) is {size:.6g}{words}; " in sentence
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_a_gap_that_may_be_none_is_low_at_zero(apart, sign):
+    (row,) = apart.select(metric="accuracy", group="sex: gap")
+    low, high = sorted([sign * -0.1, sign * 0.3])
+    rows = [replace(row, value=sign * 0.1, low=low, high=high)]
+    assert met("gap accuracy.low in sex <= 0", rows)
+    assert not met("gap accuracy.low in sex > 0", rows)
+    assert met("gap accuracy.high in sex >= 0.3", rows)
+    unknown = [replace(row, value=math.nan, low=math.nan, high=math.nan)]
+    for field in ("value", "low", "high"):
+        assert met(f"gap accuracy.{field} in sex > 9", unknown)
+
+
 @pytest.mark.parametrize(
     ("condition", "error", "message"),
     [
@@ -68,6 +117,8 @@ def test_the_interval_decides_as_the_row_says(evaluation):
         ("ece > 1e", OptionError, "got 'ece > 1e'"),
         (7, OptionError, "got 7"),
         ("accuracy.hight > 1", OptionError, "a row has value, low, high, estimate; got 'hight'"),
+        ("gap accuracy in sex < 0", OptionError, "a gap in a condition is a size, which is never"),
+        ("gap accuracy in sex > -0.1", OptionError, "got 'gap accuracy in sex > -0.1'"),
         ("gap accuracy > 1", OptionError, "a gap is between the groups of one attribute"),
         ("ratio accuracy in sex=f > 1", OptionError, "a ratio is between the groups"),
         ("acuracy > 1", UnknownNameError, "did you mean 'accuracy'"),

@@ -10,13 +10,15 @@ from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone, is_regressor
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
-from sklearn.tree import DecisionTreeClassifier
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import caveat
 from caveat import AutoClassifier, AutoRegressor
 from caveat.estimators import DeepEnsembleRegressor, MAPRegressor, Wrapped
 from caveat.exceptions import LabelError, OptionError, ShapeError, UnknownNameError
+from caveat.predictions import Gaussian
 from caveat.selection import CANDIDATES, auto, trials
+from caveat.selection.candidates import LEVELS, ScaledRidge
 from caveat.selection.encoding import fits_table
 
 
@@ -161,6 +163,58 @@ def test_the_budget_ends_the_search(monkeypatch):
     assert AutoRegressor(given, time_budget=9, random_state=0).fit(X, y).tried_.rows[2].score > 0
 
 
+def test_a_budget_that_a_failure_uses_up_leaves_the_next_one(monkeypatch):
+    X, y = numbers()
+    given = {"lost": Knows("steep"), "right": Knows(), "steep": Knows(2.0)}
+    monkeypatch.setattr(trials, "clock", Clock(4.0))
+    model = AutoRegressor(given, time_budget=3, random_state=0).fit(X, y)
+    assert model.chosen_ == "right"
+    assert [row.reason.partition(":")[0] for row in model.tried_] == ["left out", "", "not tried"]
+
+
+def test_what_chooses_its_settings_comes_last():
+    names = [name for name, candidate in CANDIDATES.items() if not candidate.package]
+    opened = [getattr(CANDIDATES[name].make(True), "rate", None) == "auto" for name in names]
+    assert names[-1] == "mc-dropout"
+    assert opened == [False] * (len(names) - 1) + [True]
+
+
+class AtLevels(Knows):
+    """Predicts the quantiles of the same distributions at some levels."""
+
+    def __init__(self, levels=(0.1, 0.9), slope=1.0, spread=1.0, random_state=None):
+        super().__init__(slope, spread, random_state)
+        self.levels = levels
+
+    def predict_distribution(self, X):
+        mean, spread = self.predict(X, return_std=True)
+        return Gaussian(mean, spread**2).to_quantiles(self.levels)
+
+
+def test_all_are_compared_at_the_levels_of_those_that_predict_quantiles():
+    X, y = numbers(300)
+    given = {
+        "right": Knows(),
+        "ten": AtLevels(LEVELS),
+        "five": AtLevels((0.05, 0.25, 0.5, 0.75, 0.95)),
+        "other": AtLevels((0.1, 0.9)),
+    }
+    model = AutoRegressor(given, folds=2, random_state=0).fit(X, y)
+    assert (model.chosen_, model.measure_) == ("right", "quantile_crps_loss")
+    shared = Gaussian(X[:, 0], np.ones(300)).to_quantiles([0.05, 0.25, 0.75, 0.95])
+    exact = caveat.metrics.quantile_crps_loss(y, shared.levels, shared.values[0, :, 0])
+    *rows, other = model.tried_
+    assert [row.score for row in rows] == pytest.approx([exact] * 3)
+    assert [row.low < exact < row.high for row in rows] == [True] * 3
+    assert other.reason == (
+        "its quantiles have no level in common with those of ten, at which all are compared"
+    )
+    assert isinstance(model.predict_distribution(X), Gaussian)
+    # Without quantiles it is the whole distribution.
+    alone = AutoRegressor({"right": Knows()}, folds=2, random_state=0).fit(X, y)
+    assert alone.measure_ == "gaussian_crps_loss"
+
+
 def test_log_loss_decides_and_the_brier_score_where_it_is_infinite():
     X, y = classes()
     model = AutoClassifier({"flat": Chance(0.0), "right": Chance()}, random_state=0).fit(X, y)
@@ -270,6 +324,44 @@ def test_what_takes_a_table_as_it_is_gets_it_as_it_is():
     network = Whole()
     assert fits_table(network, table()[0]) is network
     assert fits_table(object(), table()[0]).steps[0][0] == "transformer"
+
+
+def columns(samples=90):
+    """Return frames whose columns or names scikit-learn does not take as they are."""
+    rng = np.random.default_rng(2)
+    x = rng.normal(size=samples)
+    codes = rng.integers(1, 4, samples)
+    kinds = {
+        "categories that are whole numbers": pd.Categorical(codes),
+        "categories that are numbers, with gaps": pd.Categorical(
+            np.where(codes > 2, np.nan, codes)
+        ),
+        "categories that are truths": pd.Categorical(codes > 1),
+        "texts with gaps": pd.array(np.array(["u", None, "v"], object)[codes - 1], dtype="string"),
+        "texts and numbers": np.array([1, "u", 2.5], dtype=object)[codes - 1],
+    }
+    frames = {name: pd.DataFrame({"a": x, "b": kind}) for name, kind in kinds.items()}
+    text = np.array(["u", "v", "w"])[codes - 1]
+    frames["numbers as names"] = pd.DataFrame({10: x, 11: text})
+    frames["names of both kinds"] = pd.DataFrame({"a": x, 2: x**2, 0: text})
+    return frames, x
+
+
+@pytest.mark.parametrize("kind", columns()[0])
+def test_frames_that_networks_take_are_taken_by_all(kind):
+    frames, x = columns()
+    X = frames[kind]
+    y = x + (X.iloc[:, -1] == X.iloc[0, -1]).fillna(False).astype(float)
+    given = {
+        "linear": None,
+        "trees": DecisionTreeRegressor(),
+        "boosting": None,
+        "network": MAPRegressor(epochs=2, hidden=(4,)),
+    }
+    model = AutoRegressor(given, folds=2, random_state=0).fit(X, y)
+    assert [row.reason for row in model.tried_] == [""] * 4
+    assert model.chosen_ == "linear"
+    assert model.score(X, y) > 0.9
 
 
 class LikeCatBoost(RegressorMixin, BaseEstimator):
@@ -510,3 +602,25 @@ def test_logits_with_noise_count_as_probabilities():
     model = AutoClassifier({"net": net}, folds=2, random_state=0).fit(X, y)
     assert isinstance(model.predict_distribution(X), caveat.GaussianLogits)
     assert np.isfinite(model.tried_.rows[0].score)
+
+
+@pytest.mark.parametrize("scale", [1e-5, 1e8])
+def test_the_unit_of_the_target_does_not_matter(scale):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(150, 3))
+    y = 3 * X[:, 0] + 0.5 * rng.normal(size=150)
+    weight = rng.integers(1, 3, 150)
+    one, other = (
+        AutoRegressor(["linear", "forest"], folds=2, random_state=0).fit(X, target, weight)
+        for target in (y, scale * y)
+    )
+    assert (one.chosen_, other.chosen_) == ("linear", "linear")
+    first, second = (model.predict_distribution(X[:9]) for model in (one, other))
+    np.testing.assert_allclose(second.mean, scale * first.mean, rtol=1e-6)
+    np.testing.assert_allclose(second.variance, scale**2 * first.variance, rtol=1e-6)
+    assert np.sqrt(first.variance).mean() == pytest.approx(0.5, rel=0.2)
+
+
+def test_a_ridge_of_a_constant():
+    X = np.random.default_rng(0).normal(size=(37, 2))
+    np.testing.assert_allclose(ScaledRidge().fit(X, np.full(37, 0.3)).predict(X), 0.3)

@@ -7,7 +7,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 
 import caveat
-from caveat.exceptions import OptionError
+from caveat.exceptions import LabelError, OptionError, ShapeError
 from caveat.selection import Technique, technique_grid, techniques_for
 
 LEVELS = [0.0228, 0.1587, 0.5, 0.8413, 0.9772]
@@ -127,6 +127,66 @@ def test_classes_become_the_techniques_of_their_names(classes):
     assert set(grid.recommendations()) == {"global", "local", "adaptive"}
     assert repr(grid) == "TechniqueGrid: 10 techniques of 2 models, 150 test samples"
     assert {"fit LR", "fit NB", "LR+TS"} <= set(grid.seconds)
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"cluster": [1, 2]}, ShapeError, "cluster must be one value for each of 300 samples"),
+        ({"groups": [1, 2]}, ShapeError, "must be one value for each of 300 samples"),
+    ],
+)
+def test_what_the_comparison_needs_is_checked_before_training(numbers, options, error, message):
+    Told.fits = 0
+    with pytest.raises(error, match=message):
+        technique_grid({"MAP": Told(), "QR": Told("quantiles")}, numbers, **options)
+    assert Told.fits == 0
+
+
+@pytest.mark.parametrize("part", ["calibration", "test"])
+@pytest.mark.parametrize("names", [np.array([0, 1, 2]), np.array(["a", "b", "c"], dtype=object)])
+def test_unknown_labels_are_named_with_their_part_before_training(classes, part, names):
+    class Unused(LogisticRegression):
+        def fit(self, X, y):
+            raise AssertionError
+
+    data = {name: (X, names[y]) for name, (X, y) in classes.items()}
+    data[part][1][7] = names[2]
+    with pytest.raises(
+        LabelError, match=f"^{part} y of sample 7 is {names.tolist()[2]!r}, but the classes"
+    ):
+        technique_grid({"LR": Unused()}, data)
+
+
+def test_a_class_that_calibration_lacks_is_an_error_before_training(classes):
+    class Unused(LogisticRegression):
+        def fit(self, X, y):
+            raise AssertionError
+
+    X, y = classes["calibration"]
+    data = {**classes, "calibration": (X[y == 0], y[y == 0])}
+    with pytest.raises(LabelError, match="class 1 is in train y and missing from calibration y"):
+        technique_grid({"LR": Unused()}, data)
+
+
+def test_techniques_that_need_more_calibration_samples_say_so(classes, numbers):
+    def fewer(data, count):
+        X, y = data["calibration"]
+        rows = np.argsort(np.abs(X[:, 0]))[:count]
+        return {**data, "calibration": (X[rows], y[rows])}
+
+    two = {"LR": LogisticRegression(), "NB": GaussianNB()}
+    grid = technique_grid(two, fewer(classes, 9), resamples=100, random_state=0)
+    assert list(grid.predictions) == ["LR", "NB"]
+    words = "a recalibration needs at least 10 calibration samples; got 9"
+    assert set(grid.failed.values()) == {words}
+    with pytest.raises(OptionError, match=r"at least two techniques; got 1\. LR\+TS: a recal"):
+        technique_grid({"LR": LogisticRegression()}, fewer(classes, 9))
+    grid = technique_grid({"MAP": Told()}, fewer(numbers, 12), resamples=100, random_state=0)
+    assert list(grid.failed) == ["CMAP 2σ"]
+    assert grid.failed["CMAP 2σ"] == (
+        "too few for finite intervals: 12 calibration samples, at least 21 are needed"
+    )
 
 
 def test_noise_in_logits_is_averaged_out():

@@ -10,6 +10,7 @@ from sklearn.base import clone
 
 import caveat
 from caveat.exceptions import (
+    CaveatError,
     FileFormatError,
     InvalidValueError,
     OptionError,
@@ -95,6 +96,18 @@ class TestAdaptive:
         assert not run.covered[empty].any()
         assert (run.interval.upper[empty] == run.interval.lower[empty]).all()
         assert abs(run.coverage[0] - 0.5) <= run.bound
+
+    @pytest.mark.parametrize("make", [caveat.AdaptiveConformal, caveat.AggregatedConformal])
+    def test_the_bound_holds_for_late_truths(self, make):
+        """All truths of 40 samples come after the last of them, and are outside if they can."""
+        live, zero = make(0.9), caveat.Gaussian([0.0], 1.0)
+        for t in range(30):
+            upper = live.interval(zero).upper[0, 0]
+            margins = live.margins_
+            for k in range(40):
+                worst = 1e3 + t if np.isinf(upper) else upper + 1
+                live.update(zero, [worst], margins=margins, delay=40 - k)
+                assert abs(live.covered_[0] - 0.9) <= live.bound_ + 1e-12
 
     def test_words(self):
         prediction, y = series()
@@ -235,6 +248,31 @@ class TestAll:
         np.testing.assert_allclose(live.covered_, whole.coverage)
         assert live.samples_ == 300
 
+    def test_late_truths_are_judged_by_their_own_interval(self, method):
+        """One by one, with the margins of their block: the same as the block at once."""
+        prediction, y = series(targets=2)
+        whole = method(0.8).run(prediction, y, time="rows", block=10)
+        live, covered = method(0.8), []
+        for start in range(0, 300, 10):
+            live.interval(prediction.take(slice(start, start + 10)))
+            margins = live.margins_
+            for row in range(start, start + 10):
+                one = prediction.take([row])
+                inside = live.update(one, y[[row]], margins=margins, delay=start + 10 - row)
+                covered.append(inside[0])
+        if method is not caveat.AggregatedConformal:  # its weights move within a block
+            np.testing.assert_array_equal(covered, whole.covered)
+        assert live.bound_ == whole.bound
+        for wrong, message in (
+            ([[1.0, 1.0]], r"margins must have shape \(2, 2\), as margins_ has; got \(1, 2\)"),
+            ([[1.0, np.nan]] * 2, "margins of target 0, end 1 is nan"),
+            (["a"], "margins must"),
+        ):
+            with pytest.raises(CaveatError, match=message):
+                live.update(one, y[[0]], margins=wrong)
+        with pytest.raises(OptionError, match="delay must be a whole number of at least 1"):
+            live.update(one, y[[0]], delay=0)
+
     def test_targets_do_not_know_each_other(self, method):
         prediction, y = series(targets=2)
         both = method(0.8).run(prediction, y, time="rows")
@@ -322,6 +360,7 @@ class TestAll:
             pd.date_range("2026-01-01", periods=3, tz="Europe/Paris"),
             pd.Series(pd.date_range("2026-01-01", periods=3)),
             [datetime.date(2026, 1, day) for day in (1, 2, 3)],
+            pd.Series([9, 10, 100], dtype=object),
             np.array(["2026-01-01", "2026-01-02", "2026-01-03"], dtype="datetime64[D]"),
         ):
             assert len(method().run(prediction, y, time=times)) == 3
@@ -361,6 +400,10 @@ class TestAll:
         endless = caveat.Interval([-np.inf], [1.0], coverage=0.9)
         with pytest.raises(InvalidValueError, match="lower of sample 0 is -inf"):
             method().interval(endless)
+
+    def test_no_file(self, method, tmp_path):
+        with pytest.raises(FileNotFoundError, match=r"there is no file .*none\.json"):
+            method.load(tmp_path / "none.json")
 
     def test_damaged_files(self, method, tmp_path):
         prediction, y = series(60)

@@ -38,6 +38,11 @@ def test_single_precision_stays_so():
     assert Signals(np.zeros((3, 10), dtype=np.float16), 5).X.dtype == np.float64
 
 
+def test_signals_are_an_array_of_their_values(signals):
+    np.testing.assert_array_equal(np.asarray(signals), signals.X)
+    assert np.asarray(signals, dtype=np.float32).dtype == np.float32
+
+
 def test_rows_take_everything_along(signals):
     assert repr(signals).endswith("2 channels (ppg, ecg), 2 subjects")
     some = signals.take([2, 0])
@@ -210,6 +215,21 @@ def test_long_tables_that_cannot_be_read(change, message):
         read_long_csv(
             change(long_table()), value="ppg", segment="id", time="t", subject="who", target="sbp"
         )
+
+
+@pytest.mark.parametrize("unit", ["us", "ns"])
+@pytest.mark.parametrize("zone", [None, "Europe/Berlin"])
+def test_dates_are_seconds(unit, zone):
+    start = pd.Timestamp("2020-09-01 23:59:59.98", tz=zone).as_unit(unit)
+    times = start + pd.to_timedelta(np.arange(8) * 10, unit="ms")
+    table = pd.DataFrame({"id": [1] * 4 + [2] * 4, "t": times, "ppg": np.arange(8.0)})
+    made = read_long_csv(table.iloc[::-1], value="ppg", segment="id", time="t")
+    assert made.sampling_rate == pytest.approx(100)
+    np.testing.assert_array_equal(made.X[:, 0], [[0, 1, 2, 3], [4, 5, 6, 7]])
+    with pytest.raises(
+        InvalidValueError, match=r"got type .*Convert texts with pandas.to_datetime"
+    ):
+        read_long_csv(table.assign(t=table.t.astype(str)), value="ppg", segment="id", time="t")
 
 
 def test_a_long_table_that_is_none(tmp_path):

@@ -5,8 +5,8 @@ import pytest
 from sklearn.pipeline import make_pipeline
 
 import caveat
-from caveat.exceptions import OptionError, ShapeError
-from caveat.signals import BandPass, CoverageAlarm, Standardize, cut
+from caveat.exceptions import CaveatError, OptionError, ShapeError
+from caveat.signals import BandPass, CoverageAlarm, Resample, Signals, Standardize, cut
 
 
 class Level:
@@ -75,6 +75,8 @@ def test_windows_that_cannot_be_used():
     assert events[1].prediction is None
     assert events[1].interval is None
     assert caveat.stream(Level(), 50, 2).push(np.ones(100))[0].reason == "flat"
+    signal[40:100] = signal[39]
+    assert caveat.stream(Level(), 50, 2).push(signal[:100])[0].reason == "flat"
 
 
 def test_steps_of_a_pipeline_come_before_the_model():
@@ -83,6 +85,16 @@ def test_steps_of_a_pipeline_come_before_the_model():
     live = caveat.stream(pipeline, 50, 4)
     for event in live.push(signal):
         assert abs(event.prediction.mean.mean()) < 1e-9
+
+
+def test_steps_of_others_are_used_as_they_are():
+    from sklearn.preprocessing import FunctionTransformer
+
+    signal = np.random.default_rng(0).normal(size=400)
+    pipeline = make_pipeline(Resample(to=10), FunctionTransformer(lambda X: X + 3), Level())
+    (event,) = caveat.stream(pipeline, 50, 8).push(signal)
+    resampled = Resample(to=10, sampling_rate=50).fit_transform(signal[None, None])
+    assert event.prediction.mean.mean() == pytest.approx(resampled.mean() + 3)
 
 
 def test_intervals_are_those_of_the_sequential_method():
@@ -122,11 +134,109 @@ def test_an_alarm_when_the_promise_no_longer_holds():
     assert "Alarm since truth" in live.promise
 
 
+def person(count=12):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(count, 1, 20))
+    y = X.mean(axis=(1, 2)) + rng.normal(size=count)
+    return Signals(X, 10, y=y, subject=["a"] * count)
+
+
+def test_segments_of_a_subject_are_replayed():
+    one = person()
+    one.X[2], one.y[5] = 1.0, np.nan
+    live = caveat.stream(Level(), 10, 2)
+    record = live.replay(one)
+    by_hand = caveat.stream(Level(), 10, 2)
+    for row, segment in enumerate(one.X):
+        (event,) = by_hand.push(segment)
+        assert (record.events[row].interval is None) == (event.interval is None)
+        if row not in (2, 5):
+            by_hand.learn(row, one.y[row])
+            np.testing.assert_array_equal(record.events[row].interval.upper, event.interval.upper)
+            assert record.truth[row] == one.y[row]
+    assert live.late == 0
+    assert live.alarms[0].samples == 10
+    np.testing.assert_array_equal(record.signal, np.concatenate(list(one.X), axis=1))
+    assert record.summary() == "12 windows from 0 to 24 s: 11 accept, 1 no signal (flat)"
+    prediction, y = record.samples()
+    np.testing.assert_array_equal(y, np.delete(one.y, [2, 5]))
+    np.testing.assert_allclose(
+        prediction.mean.mean(axis=0)[:, 0], np.delete(one.X, [2, 5], 0).mean((1, 2))
+    )
+    with pytest.raises(OptionError, match="this stream has begun; make another"):
+        live.replay(one)
+
+
+def test_replays_of_classes_and_without_truth():
+    one = person()
+    labels = np.where(one.y > 0, 1, 0)
+    record = caveat.stream(Chance(), 10, 2).replay(Signals(one.X, 10, y=labels))
+    np.testing.assert_array_equal(record.samples()[1], labels)
+    unknown = caveat.stream(Chance(), 10, 2).replay(Signals(one.X, 10))
+    with pytest.raises(OptionError, match="no window has a prediction and a truth"):
+        unknown.samples()
+
+
+def test_replays_that_cannot_be():
+    one = person()
+    for options in ({"fs": 20, "window": 1}, {"window": 1}, {"hop": 1}):
+        live = caveat.stream(Level(), **{"fs": 10, "window": 2, **options})
+        with pytest.raises(
+            OptionError, match="segments of 2 s at 10 Hz need a stream of that rate"
+        ):
+            live.replay(one)
+    two = Signals(one.X, 10, subject=["a", "b"] * 6)
+    with pytest.raises(
+        OptionError, match=r"of one subject; got 2\. Take one: signals\.take\(signals"
+    ):
+        caveat.stream(Level(), 10, 2).replay(two)
+
+
+def test_late_truths_are_judged_by_the_interval_that_was_given():
+    rng = np.random.default_rng(0)
+    live = caveat.stream(Level(), 10, 2)
+    for _ in range(200):
+        (event,) = live.push(rng.normal(size=20))
+        live.learn(event.number, event.prediction.mean[0, 0, 0] + rng.normal())
+    assert live.promise == live.conformal.guarantee_
+    early, inside = live.alarms[0].missed, []
+    for shift in (5, 40, 135):
+        for event in live.push(rng.normal(size=8000)):
+            truth = event.prediction.mean[0, 0, 0] + shift + rng.normal()
+            inside.append(event.interval.lower[0, 0] <= truth <= event.interval.upper[0, 0])
+            live.learn(event.number, truth)
+    # The first 400 are missed; then the method knows it, and the next ones are wide enough.
+    assert sum(inside[:400]) == 0
+    assert all(inside[400:])
+    alarm = live.alarms[0]
+    assert (alarm.samples, alarm.missed) == (1400, early + 400)
+    assert live.conformal.covered_[0] == pytest.approx(1 - alarm.missed / 1400)
+    assert abs(live.conformal.covered_[0] - 0.9) < live.conformal.bound_
+    assert live.late == 1197  # the last window of each 400 is not late
+    assert live.promise.startswith(
+        "No share is promised: the truth of each window must be known before the next one, but "
+        "1,197 truths came later and 0 are not known. Of 1,400 intervals whose truth is known 0.7"
+    )
+    assert "certainty" not in live.promise
+
+
+def test_truths_that_never_come_are_counted():
+    rng = np.random.default_rng(0)
+    live = caveat.stream(Level(), 10, 2, pending=5)
+    for _ in range(200):
+        live.push(rng.normal(size=20))
+    assert live.dropped == 195
+    words = "but 0 truths came later and 199 are not known."
+    assert live.promise.endswith(words)
+    live.learn(199, 0.0)
+    assert f"{words} Of 1 intervals whose truth is known 1 covered it" in live.promise
+
+
 def test_classes_have_no_interval_and_policies_decide():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(400, 1, 20)) + 3 * rng.normal(size=(400, 1, 1))
     y = (rng.random(400) < Chance().predict_distribution(X).mean[:, 1]).astype(int)
-    policy = caveat.TriagePolicy(risk=0.2).fit(Chance().predict_distribution(X), y)
+    policy = caveat.TriagePolicy(risk=0.2, random_state=0).fit(Chance().predict_distribution(X), y)
     live = caveat.stream(Chance(), 10, 2, policy=policy)
     events = [live.push(x[0])[0] for x in X]
     expected = policy.decide(Chance().predict_distribution(X)).actions
@@ -174,6 +284,18 @@ def test_options_that_cannot_be(options, message):
     given = {"pipeline": Level(), "fs": 10, "window": 2, **options}
     with pytest.raises(OptionError, match=message):
         caveat.stream(**given)
+
+
+@pytest.mark.parametrize("bad", [np.nan, "high", [0.1, 0.2], None])
+def test_a_window_waits_until_its_truth_can_be_used(bad):
+    live = caveat.stream(Level(), 10, 2)
+    live.push(np.random.default_rng(0).normal(size=20))
+    with pytest.raises(CaveatError, match=r"^y "):
+        live.learn(0, bad)
+    live.learn(0, 0.1)
+    assert live.conformal.samples_ == 1
+    with pytest.raises(OptionError, match="window 0 is not waiting for its truth"):
+        live.learn(0, 0.1)
 
 
 def test_chunks_of_other_channels():

@@ -103,6 +103,68 @@ def test_a_pipeline_with_a_model_at_its_end():
     assert clone(model).fit(signals.X, signals.y).predict(signals.X).shape == (96,)
 
 
+def two_channels():
+    X = np.random.default_rng(0).normal(size=(6, 2, 300))
+    return Signals(X, 32, channels=["ppg", "ecg"])
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            lambda s: s.select("ecg", "ppg"),
+            r"BandPass was fitted on the channels 'ppg', 'ecg'; got 'ecg', 'ppg'\. "
+            r"signals\.select\('ppg', 'ecg'\) brings them into that order",
+        ),
+        (lambda s: s.select("ppg"), "fitted on the channels 'ppg', 'ecg'; got 'ppg'"),
+        (lambda s: Signals(s.X, 50, channels=s.channels), "fitted at 32 Hz, but these signals"),
+        (lambda s: s.X[:, :1], "BandPass was fitted on 2 channels; got 1"),
+    ],
+)
+def test_other_signals_than_those_of_the_fit_are_refused(change, message):
+    signals = two_channels()
+    steps = make_pipeline(BandPass(), Standardize()).fit(signals)
+    assert len(steps.transform(signals)) == 6
+    if isinstance(change(signals), np.ndarray):
+        steps = make_pipeline(BandPass(sampling_rate=32), Standardize()).fit(signals.X)
+        assert steps.transform(signals).X.shape == signals.X.shape
+    with pytest.raises(CaveatError, match=message):
+        steps.transform(change(signals))
+
+
+def test_resample_takes_any_rate():
+    signals = two_channels()
+    steps = make_pipeline(Resample(to=16), BandPass(high=5)).fit(signals)
+    other = Signals(np.repeat(signals.X, 2, axis=2), 64, channels=signals.channels)
+    assert steps.transform(other).X.shape == steps.transform(signals).X.shape
+
+
+def test_a_pipeline_of_signals_ends_in_a_model():
+    from functools import partial
+
+    import caveat
+    from caveat.nn import AlexNet1d
+
+    signals = make_af_ppg(8, 4, seconds=5, random_state=0)
+    network = partial(AlexNet1d, 1, 2, dense=8)
+
+    def model():
+        return caveat.MAPClassifier(module=network, epochs=1, random_state=0)
+
+    whole = make_pipeline(BandPass(), Standardize(), model()).fit(signals, signals.y)
+    arrays = make_pipeline(BandPass(sampling_rate=32), Standardize(), model())
+    arrays.fit(signals.X, signals.y)
+    np.testing.assert_array_equal(whole.predict(signals), arrays.predict(signals.X))
+    live = caveat.stream(whole, fs=32, window=5)
+    (event,) = live.push(signals.X[0, 0])
+    np.testing.assert_allclose(event.prediction.mean, whole.predict_proba(signals)[:1], rtol=1e-5)
+    for rate in (16, 50):
+        with pytest.raises(CaveatError, match=f"fitted at 32 Hz, but these signals have {rate} Hz"):
+            caveat.stream(whole, fs=rate, window=5)
+        with pytest.raises(CaveatError, match="BandPass has sampling_rate=32, but these signals"):
+            caveat.stream(arrays, fs=rate, window=5)
+
+
 @pytest.mark.parametrize(
     ("step", "X", "message"),
     [

@@ -5,6 +5,7 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.io import savemat
 
 from caveat.exceptions import CaveatError, FileFormatError, InvalidValueError, OptionError
 from caveat.signals import load_bci2a, load_d_vlog, load_deepbeat, load_pulsedb
@@ -212,6 +213,45 @@ def test_bci_competition():
         load_bci2a([9], moabb=Moabb)
     with pytest.raises(OptionError, match="subjects must be at most 9"):
         load_bci2a([10], moabb=Moabb)
+
+
+NAMES = ["left hand", "right hand", "feet", "tongue"]
+
+
+def write_bci2a(path, trials=8, runs=2, **changes):
+    """A file of BNCI Horizon 2020: a rhythm of 12 Hz from 2 s of each trial on, in microvolts."""
+    rate, time = 250, np.arange(250 * (8 * trials + 2)) / 250
+    starts = 250 * 8 * np.arange(trials) + 100
+    active = sum(((time >= s / rate + 2) & (time < s / rate + 6)).astype(float) for s in starts)
+    X = 5 * (active * np.sin(2 * np.pi * 12 * time))[:, None] * np.arange(1, 26)
+    empty = {"X": X[:500], "trial": [], "y": [], "fs": rate, "classes": NAMES}
+    run = {"X": X, "trial": starts + 1, "y": np.arange(trials) % 4 + 1, "fs": rate}
+    data = np.empty(1 + runs, dtype=object)
+    data[:] = [empty] + [{**run, "classes": NAMES, **changes}] * runs
+    savemat(path, {"data": data})
+
+
+def test_bci_files_of_a_folder(tmp_path):
+    write_bci2a(tmp_path / "A02T.mat")
+    write_bci2a(tmp_path / "A02E.mat", runs=1)
+    write_bci2a(tmp_path / "A05T.mat", trials=4)
+    made = load_bci2a(folder=tmp_path)
+    assert made.X.shape == (16 + 8 + 8, 22, 768)
+    assert (made.seconds, made.channels[7]) == (6.0, "C3")
+    assert made.subject.tolist() == [2] * 24 + [5] * 8
+    assert made.part.tolist() == ["0train"] * 16 + ["1test"] * 8 + ["0train"] * 8
+    assert made.y[:4].tolist() == ["left_hand", "right_hand", "feet", "tongue"]
+    time = np.arange(768) / 128
+    size = np.abs(made.X[:, :, (time > 3) & (time < 5)]).max(axis=2)
+    np.testing.assert_allclose(size, np.tile(5e-6 * np.arange(1, 23), (32, 1)), rtol=0.02)
+    assert np.abs(made.X[:, :, time < 1.5]).max() < 0.1 * size.max()
+    with pytest.raises(FileFormatError, match=r"there is no file .*A05E\.mat"):
+        load_bci2a([5], folder=tmp_path)
+    with pytest.raises(FileFormatError, match=r"has none of A01T\.mat, A01E\.mat"):
+        load_bci2a(folder=tmp_path / "nothing")
+    write_bci2a(tmp_path / "A07T.mat", y=np.full(8, 9))
+    with pytest.raises(FileFormatError, match=r"A07T\.mat cannot be read as BCI IV 2a"):
+        load_bci2a(folder=tmp_path)
 
 
 def test_bci_without_moabb(monkeypatch):

@@ -63,11 +63,43 @@ def test_a_part_of_size_0_is_empty():
 
 
 def test_numbers_are_no_classes():
-    signals = Signals(np.zeros((6, 4)), 1, y=np.arange(6.0), subject=[1, 1, 2, 2, 3, 4])
+    signals = Signals(np.zeros((6, 4)), 1, y=np.arange(6.0) + 0.5, subject=[1, 1, 2, 2, 3, 4])
     split = split_subjects(signals, sizes=(0.25, 0.25, 0.25, 0.25), random_state=0)
     assert list(split.table(signals).columns) == ["segments", "subjects"]
     plain = Signals(signals.X, 1)
     assert list(split.table(plain).columns) == ["segments"]
+
+
+@pytest.mark.parametrize("kind", [int, float, bool, str])
+def test_few_whole_numbers_are_classes_whatever_their_type(kind):
+    signals = people([10] * 20, np.array([0, 1] * 10).astype(kind))
+    split = split_subjects(signals, sizes=(0.4, 0.2, 0.2, 0.2), random_state=0)
+    assert split.table(signals).iloc[:, 2:].to_numpy().tolist() == [[40, 40]] + [[20, 20]] * 3
+    rare = people([10] * 20, np.array([1, 1] + [0] * 18).astype(kind))
+    with pytest.raises(LabelError, match=r"class (1|1\.0|True) is missing from"):
+        split_subjects(rare, sizes=(0.25, 0.25, 0.25, 0.25), random_state=0)
+
+
+def test_many_whole_numbers_are_numbers_and_missing_labels_no_class():
+    pressures = people([10] * 24, np.arange(90, 114))
+    split = split_subjects(pressures, sizes=(0.25, 0.25, 0.25, 0.25), random_state=0)
+    assert list(split.table(pressures).columns) == ["segments", "subjects"]
+    y = np.array([0.0, 1.0] * 10)
+    y[3] = np.nan
+    partly = people([10] * 20, y)
+    table = split_subjects(partly, sizes=(0.4, 0.2, 0.2, 0.2), random_state=0).table(partly)
+    assert list(table.columns) == ["segments", "subjects", "0.0", "1.0"]
+    assert table[["0.0", "1.0"]].sum().tolist() == [100, 90]
+
+
+def test_parts_are_row_numbers():
+    split = SubjectSplit([0, 1], [], [], [2, 3])
+    split.check(people([2, 2]))
+    assert [part.dtype for part in split] == [np.int64] * 4
+    with pytest.raises(ShapeError, match="validation must be row numbers; got type bool of shape"):
+        SubjectSplit([0], [True, False], [], [])
+    with pytest.raises(ShapeError, match="test must be row numbers; got type int64 of shape"):
+        SubjectSplit([0], [1], [], [[2]])
 
 
 def test_leakage_is_refused():

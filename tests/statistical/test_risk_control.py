@@ -10,8 +10,8 @@ import pytest
 from scipy.stats import binom
 
 import caveat
-from caveat.evaluation.triage import TriagePolicy
 from caveat.risk_control.bounds import hoeffding_bentkus_p
+from caveat.triage import TriagePolicy
 
 FALSE_ALARM, SIGMA = 1e-4, 3.7
 REPEATS = 1000

@@ -5,8 +5,8 @@ import pytest
 from scipy.stats import binom
 
 import caveat
-from caveat.evaluation._triage_sequence import Calibration, high_probability, mean_promise
-from caveat.evaluation.triage import TriagePolicy
+from caveat.triage import TriagePolicy
+from caveat.triage._sequence import Calibration, high_probability, mean_promise
 
 REPEATS = 2000
 POPULATION = 100_000

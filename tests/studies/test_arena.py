@@ -11,7 +11,15 @@ from caveat.cli import main
 from caveat.exceptions import CaveatError, LabelError, OptionError
 from caveat.studies import ArenaResult, run_arena
 from caveat.studies import _arena_cases as cases
-from caveat.studies.arena import AS_IT_IS, _entrants, places_of, published, win_rates
+from caveat.studies.arena import (
+    AS_IT_IS,
+    SCORES,
+    _entrants,
+    _result,
+    places_of,
+    published,
+    win_rates,
+)
 
 FEW = {"samples": 150, "calibrators": ["ts", "platt"]}
 
@@ -36,6 +44,26 @@ def test_places_share_what_cannot_be_told_apart():
     rates = np.array([0.9, 0.9, 0.5, 0.1])[:, None] + noise
     assert places_of(rates, 0.95) == [1, 1, 2, 3]
     assert places_of(np.array([[0.9], [0.1]]), 0.95) == [1, 1]  # one data set tells nothing
+
+
+def test_few_data_sets_show_no_order():
+    """A sign test of five data sets that all agree has a p-value of 1/16, of six 1/32."""
+    rates = np.repeat([[0.9], [0.5], [0.1]], 6, axis=1) + 0.01 * np.arange(6)
+    assert places_of(rates[:, :5], 0.95) == [1, 1, 1]
+    assert places_of(rates, 0.95) == [1, 2, 3]
+    assert places_of(rates, 0.99) == [1, 1, 1]
+    outcomes = [
+        (("two classes", str(i), "m"), {AS_IT_IS: dict.fromkeys(SCORES, 2.0 + (i == 1)),
+         "a": dict.fromkeys(SCORES, 1.0), "b": dict.fromkeys(SCORES, 3.0 - (i == 1))}, [])
+        for i in range(6)
+    ]  # fmt: skip
+    few, enough = (_result(outcomes[:n], ["a", "b"], 0.95) for n in (5, 6))
+    assert all(np.isnan([row.low, row.high]).all() for row in few)
+    assert {row.place for row in few} == {1}
+    assert "Fewer than 6 data sets cannot show an order" in few.explanation()
+    first, *others = enough.select(score="log loss")
+    assert np.isnan(first.low)  # it wins everywhere: no spread to make an interval of
+    assert all(row.low < row.win_rate < row.high for row in others)
 
 
 def test_calibrators_of_equal_quality_share_the_first_place():
@@ -172,7 +200,7 @@ def test_predictions_of_ones_own(tmp_path):
     logits = pd.DataFrame({f"logit_{k}": np.log(frame[f"p_{k}"]) for k in (0, 1)})
     logits.assign(y=frame["y"]).to_csv(tmp_path / "mine" / "logits.csv", index=False)
     result = run_arena(predictions=tmp_path / "mine", calibrators=["ts", "auto"])
-    assert [pair[1:] for pair in result.pairs] == [("logits", "file"), ("sure", "file")]
+    assert [pair[1:] for pair in result.pairs] == [("logits", "file"), ("logits", "sure")]
     losses = result.losses["log loss"]
     assert (losses["TemperatureScaling"] < losses[AS_IT_IS]).all()
     (case, _) = cases.cases_of_folder(tmp_path / "mine", 0)

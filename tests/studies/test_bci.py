@@ -9,6 +9,8 @@ from caveat.studies import STUDIES, _bci, disentanglement, run_study
 from caveat.studies._samples import TrainTest
 from caveat.studies.study import Task
 
+from ..signals.test_published import write_bci2a
+
 STUDY = STUDIES["disentanglement"]
 
 
@@ -39,7 +41,7 @@ def test_each_subject_has_samples_of_its_own():
         assert one.classes == 4
         assert one.X.std() == pytest.approx(1, abs=0.05)
     assert not np.array_equal(people[0].X, people[1].X)
-    with pytest.raises(OptionError, match="data must be moabb"):
+    with pytest.raises(OptionError, match="data must be moabb, a folder with"):
         _bci.people_of(task(data="here"))
 
 
@@ -55,6 +57,14 @@ def test_real_signals_come_from_moabb(monkeypatch):
     monkeypatch.setattr(_bci, "load_bci2a", load)
     assert len(_bci.people_of(task(data="moabb"))) == 2
     assert asked == [1, 2]
+
+
+def test_real_signals_come_from_a_folder(tmp_path):
+    for subject in (1, 3, 4):
+        for session in "TE":
+            write_bci2a(tmp_path / f"A0{subject}{session}.mat")
+    people = _bci.people_of(task(data=str(tmp_path)))
+    assert [one.X.shape for one in people] == [(25, 22, 768)] * 2
 
 
 def made(value):

@@ -32,7 +32,8 @@ def folder(tmp_path_factory):
     rng = np.random.default_rng(0)
     rows = [f"{text},{len(text) + rng.normal():.3f}" for text in SMILES]
     (folder / "molecules" / "freesolv.csv").write_text("smiles,expt\n" + "\n".join(rows) + "\n")
-    lines = "\n".join([*rows[:60], "CCC,", "nothing,2"])
+    censored = [f"{text},<3.1" for text in SMILES[:7]]
+    lines = "\n".join([*rows[:60], "CCC,", "nothing,2", "CCO,inf", *censored])
     (folder / "own.csv").write_text(f"smiles,mass\n{lines}\n")
     return folder
 
@@ -220,8 +221,22 @@ def test_a_table_of_ones_own(folder, monkeypatch, capsys):
         "methods=ensemble",
     ]  # fmt: skip
     assert main(arguments) == 0
-    assert "own.csv: mass" in capsys.readouterr().out
-    assert len(seen[0]) == 60  # without a value and without a molecule
+    said = " ".join(capsys.readouterr().out.split())
+    assert "own.csv: mass" in said
+    assert len(seen[0]) == 60
+    assert (
+        "Left out: 8 have a value that is no number: rows 63 (inf), 64 (<3.1), 65 (<3.1), "
+        "66 (<3.1), 67 (<3.1) and 3 more."
+    ) in said
+    assert "Left out: 1 have no value: row 61." in said
+    assert "Left out: 1 cannot be read: row 62 (not a valid SMILES)." in said
+
+
+def test_too_few_molecules_for_a_validation_part(folder, tmp_path):
+    lines = (folder / "own.csv").read_text().splitlines()[:10]
+    (tmp_path / "few.csv").write_text("\n".join(lines))
+    with pytest.raises(OptionError, match="the validation part of the split is empty: its share"):
+        run_study("molecules", tmp_path / "few.csv", target="mass", **QUICK)
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator
 import caveat
 from caveat.cli import main
 from caveat.exceptions import FileFormatError, OptionError
+from caveat.signals import Signals, make_af_ppg, make_pressure_ppg
 from caveat.studies import STUDIES, _ppg_data, ppg, run_study
 from caveat.studies._ppg_data import take_signals
 from caveat.studies.study import Task
@@ -178,7 +179,7 @@ def test_networks_have_the_published_settings(kind, names, scale):
 
 def test_folders_of_deepbeat(tmp_path):
     write_deepbeat(tmp_path / "train.npz", 8)
-    signals = take_signals("af", str(tmp_path), np.random.default_rng(0), (1, 1), True)
+    signals = take_signals("af", str(tmp_path), np.random.default_rng(0), (1, 1), True).signals
     assert signals.X.shape == (8, 1, 800)
     np.testing.assert_allclose(signals.X.std(axis=2), 1, rtol=1e-4)
     with pytest.raises(OptionError, match="data must be one of synthetic, arrhythmia, or a folder"):
@@ -199,7 +200,8 @@ def test_extracts_of_public_data(tmp_path, monkeypatch):
     monkeypatch.setenv("CAVEAT_DATA", str(tmp_path))
     (tmp_path / "ppg_arrhythmia").mkdir()
     (tmp_path / "mimic_ppg_bp").mkdir()
-    X = rng.integers(0, 4095, (6, 1000)).cumsum(axis=1) // 1000
+    X = make_af_ppg(3, 2, seconds=10, sampling_rate=100, random_state=0).X[:, 0]
+    X = np.round(1000 * X).astype(int)
     second = np.diff(np.diff(X, axis=1, prepend=0), axis=1, prepend=0).astype(np.int16)
     (tmp_path / "ppg_arrhythmia" / "ppgseg_delta2_int16.npy.xz").write_bytes(packed(second))
     np.savez(
@@ -210,10 +212,11 @@ def test_extracts_of_public_data(tmp_path, monkeypatch):
     signals = _ppg_data.arrhythmia()
     np.testing.assert_allclose(signals.X[:, 0], X / 4095, rtol=1e-5)
     assert signals.y.tolist() == [0, 1, 1, 0, 0, 1]
-    made = take_signals("af", "arrhythmia", rng, (1, 1), False)
+    made = take_signals("af", "arrhythmia", rng, (1, 1), False).signals
     assert made.X.shape == (6, 1, 800)
     stream = io.BytesIO()
-    ppg_values = rng.integers(0, 100, (4, 625))
+    ppg_values = make_pressure_ppg(2, 2, sampling_rate=62.5, random_state=0).X[:, 0]
+    ppg_values = np.round(100 * ppg_values).astype(int)
     np.savez(
         stream, ppg_d=np.diff(ppg_values, axis=1, prepend=0).astype(np.int16), ppg_scale=100,
         fs=62.5, record=["a", "a", "b", "b"], sbp=[120.0, np.nan, 110.0, 130.0],
@@ -223,7 +226,10 @@ def test_extracts_of_public_data(tmp_path, monkeypatch):
     place.write_bytes(lzma.compress(stream.getvalue()))
     np.testing.assert_allclose(_ppg_data.mimic().X[:, 0], ppg_values / 100, rtol=1e-5)
     made = take_signals("bp", "mimic", rng, (1, 1), False)
-    assert made.X.shape == (3, 1, 1250)  # the one without a systolic pressure is dropped
+    assert made.signals.X.shape == (3, 1, 1250)
+    assert made.dropped == ((1, "without a target"),)
+    (place.parent / "mimic3_ppg_abp_delta1.npz.xz").write_bytes(place.read_bytes())
+    assert len(take_signals("bp", "mimic3", rng, (1, 1), False).signals) == 3
     place.write_bytes(b"nothing")
     with pytest.raises(FileFormatError, match="cannot be read"):
         _ppg_data.mimic()
@@ -249,6 +255,43 @@ def test_techniques_that_fail_are_noted(stubs, monkeypatch):
     )
     measured = ppg.measure(task)
     assert any(note.startswith("no failed: ") for note in measured.notes)
+
+
+@pytest.mark.parametrize(
+    ("dataset", "subjects", "each", "failed"),
+    [("bp-calibfree", 4, 15, 2), ("bp-calib", 8, 12, 2), ("af", 20, 3, 5)],
+)
+def test_techniques_with_too_few_calibration_samples_are_noted(
+    stubs, dataset, subjects, each, failed
+):
+    result = run_study(
+        "ppg", dataset, subjects=subjects, segments_each=each, random_state=0, times=1, repeats=2
+    )
+    notes = [note for note in result.notes if " failed: " in note]
+    assert len(notes) >= failed
+    assert all("calibration samples" in note for note in notes)
+    lacking = {note.partition(" failed")[0] for note in notes}
+    assert not lacking & set(result.details["run 0"].predictions)
+    undecided = [one for one in result.conclusions if one.runs < 2]
+    assert undecided
+    assert result.charts()
+    assert str(result)
+
+
+def test_segments_that_were_not_used_are_noted(stubs, monkeypatch):
+    def spoiled(*args, **options):
+        signals = make_pressure_ppg(*args, **options)
+        X, y = signals.X.copy(), signals.y.copy()
+        X[:3] = 1.0
+        y[5] = np.nan
+        return Signals(X, 125, y=y, subject=signals.subject, targets=signals.targets)
+
+    monkeypatch.setattr(_ppg_data, "make_pressure_ppg", spoiled)
+    result = run_study("ppg", "bp-calib", subjects=24, segments_each=10, random_state=0)
+    assert (
+        "Segments that cannot be used: 236 of 240 segments kept; dropped: 3 flat, 1 without a "
+        "target."
+    ) in result.notes
 
 
 def test_the_command_line(stubs, capsys):
@@ -330,11 +373,27 @@ def test_a_shift_between_calibration_and_test_is_noted(stubs, monkeypatch):
     (note,) = [note for note in result.notes if "Errors of MAP" in note]
     assert "are not of one source" in note
     grid = result.details["run 0"]
-    assert f"(p = {grid.exchangeability('MAP', random_state=0).p_value:.3g}; " in note
-    assert " by subject)" in note
+    assert f"; {grid.exchangeability('MAP', random_state=0).p_value:.3g} by segment)" in note
+    assert " by subject; " in note
     monkeypatch.setattr(ppg, "_UNLIKELY", 0.0)
     result = run_study("ppg", "bp-calib", subjects=24, segments_each=10, random_state=0)
     assert not any("are not of one source" in note for note in result.notes)
+
+
+@pytest.mark.parametrize(("p", "by_subject", "noted"), [(0.001, 0.279, 0), (0.279, 0.001, 3)])
+def test_the_p_value_by_subject_decides(stubs, monkeypatch, p, by_subject, noted):
+    from types import SimpleNamespace
+
+    from caveat.selection import TechniqueGrid
+
+    def told(self, base, *, cluster, random_state):
+        return SimpleNamespace(p_value=p if cluster is None else by_subject)
+
+    monkeypatch.setattr(TechniqueGrid, "exchangeability", told)
+    result = run_study("ppg", "bp-calib", subjects=24, segments_each=10, random_state=0)
+    notes = [note for note in result.notes if "are not of one source" in note]
+    assert len(notes) == noted
+    assert all("(p = 0.001 by subject; 0.279 by segment)" in note for note in notes)
 
 
 def test_a_technique_that_failed_has_no_diagram():

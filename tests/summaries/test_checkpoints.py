@@ -78,23 +78,114 @@ def test_rows_before_an_error_are_kept(files, tmp_path, monkeypatch):
     bad = TABLE.slice(8000, 8000).set_column(1, "p", pa.array(p))
     pq.write_table(bad, files[1], row_group_size=1000)
     path = tmp_path / "run.caveat"
-    message = r"1\.parquet: .* data row 5544; .*; the 12,000 samples before it are in .*run\.caveat"
-    with pytest.raises(InvalidValueError, match=message):
-        caveat.summarize(files, checkpoint=path)
-    part = caveat.load(path)
-    known = direct(TABLE.slice(0, 12_000).select(["p", "y"]))
-    assert_same(part, known)
-    with pytest.raises(InvalidValueError, match="data row 5544"):
-        caveat.summarize(files, checkpoint=path)
+    message = (
+        r"1\.parquet: .* data row 5544; .*; the 8,000 samples of the files before it are in "
+        r".*run\.caveat"
+    )
+    for _ in range(2):
+        with pytest.raises(InvalidValueError, match=message):
+            caveat.summarize(files, checkpoint=path)
+        part = caveat.load(path)
+        assert_same(part, direct(TABLE.slice(0, 8000).select(["p", "y"])))
+    # what was not read yet may be repaired
     pq.write_table(TABLE.slice(8000, 8000), files[1], row_group_size=1000)
+    whole = direct(TABLE.select(["p", "y"]))
+    assert_same(caveat.summarize(files, checkpoint=path), whole)
+    pq.write_table(TABLE.slice(8000, 7000), files[1])
     with pytest.raises(OptionError, match=r"is of an earlier version of .*1\.parquet; remove it"):
         caveat.summarize(files, checkpoint=path)
+
+
+def test_an_error_in_the_first_file_leaves_no_checkpoint(files, tmp_path, monkeypatch):
+    monkeypatch.setattr(_inputs, "BATCH", 2000)
+    pq.write_table(with_a_gap(0), files[0], row_group_size=1000)
+    path = tmp_path / "run.caveat"
+    with pytest.raises(InvalidValueError, match=r"data row 5544; remove or fill such rows first$"):
+        caveat.summarize(files, checkpoint=path)
+    assert not path.exists()
+
+
+def with_a_gap(file):
+    """The rows of a file, of which one has no probability."""
+    p = TABLE["p"].to_numpy()[8000 * file : 8000 * (file + 1)].copy()
+    p[5543] = np.nan
+    return TABLE.slice(8000 * file, 8000).set_column(1, "p", pa.array(p))
+
+
+@pytest.mark.filterwarnings("error")
+def test_files_that_were_left_out_are_remembered(files, tmp_path):
+    pq.write_table(with_a_gap(1), files[1])
+    path = tmp_path / "run.caveat"
+    for _ in range(2):
+        with pytest.warns(RuntimeWarning, match=r"^file 2 is left out: .*1\.parquet: column 'p'"):
+            rest = caveat.summarize(files, errors="skip", checkpoint=path)
+        assert rest.samples == 16_000
+    message = r"leaves a file out \(.*1\.parquet: .*\); go on with errors='skip', or remove it"
+    with pytest.raises(OptionError, match=message):
+        caveat.summarize(files, checkpoint=path)
+    pq.write_table(TABLE.slice(8000, 8000), files[1])
+    with pytest.raises(OptionError, match=r"is of an earlier version of .*1\.parquet; remove it"):
+        caveat.summarize(files, errors="skip", checkpoint=path)
+
+
+def test_the_last_file_is_tried_again(files, tmp_path):
+    pq.write_table(with_a_gap(2), files[2])
+    path = tmp_path / "run.caveat"
+    with pytest.warns(RuntimeWarning, match="file 3 is left out"):
+        assert caveat.summarize(files, errors="skip", checkpoint=path).samples == 16_000
+    pq.write_table(TABLE.slice(16_000, 8000), files[2])
+    for errors in ("raise", "skip"):
+        assert caveat.summarize(files, errors=errors, checkpoint=path).samples == 24_000
+
+
+def test_a_run_that_raises_goes_on_and_skips(files, tmp_path, monkeypatch):
+    monkeypatch.setattr(_inputs, "BATCH", 2000)
+    pq.write_table(with_a_gap(1), files[1], row_group_size=1000)
+    path = tmp_path / "run.caveat"
+    with pytest.raises(InvalidValueError, match="data row 5544"):
+        caveat.summarize(files, checkpoint=path)
+    with pytest.warns(RuntimeWarning, match="file 2 is left out"):
+        assert caveat.summarize(files, errors="skip", checkpoint=path).samples == 16_000
+
+
+def test_a_file_of_which_rows_are_in_the_checkpoint_is_not_left_out(files, tmp_path, monkeypatch):
+    monkeypatch.setattr(_checkpoint, "EVERY", 0.0)
+    monkeypatch.setattr(_inputs, "BATCH", 2000)
+    pq.write_table(with_a_gap(1), files[1], row_group_size=1000)
+    path, save = tmp_path / "run.caveat", _checkpoint.Checkpoint.save
+
+    def killed(self, summary, *given, **options):
+        save(self, summary, *given, **options)
+        if summary.samples == 10_000:  # some rows of the second file
+            monkeypatch.setattr(_checkpoint.Checkpoint, "save", lambda *_, **__: None)
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(_checkpoint.Checkpoint, "save", killed)
+    with pytest.raises(KeyboardInterrupt):
+        caveat.summarize(files, checkpoint=path)
+    monkeypatch.setattr(_checkpoint.Checkpoint, "save", save)
+    message = (
+        "data row 5544; .*; rows of this file are in the checkpoint already, so that it cannot"
+    )
+    for _ in range(2):
+        with pytest.raises(InvalidValueError, match=message):
+            caveat.summarize(files, errors="skip", checkpoint=path)
+    assert caveat.load(path).samples == 10_000
+
+
+def test_a_place_where_no_checkpoint_can_be_written(files, tmp_path):
+    for path, words in ((tmp_path / "no" / "a.caveat", "there is no folder .*no$"),
+                        (tmp_path, "this is a folder; name a file")):  # fmt: skip
+        with pytest.raises(OptionError, match=f"checkpoint=.*: {words}"):
+            caveat.summarize(tmp_path / "nothing.parquet", checkpoint=path)
 
 
 def test_a_file_that_cannot_be_opened_comes_after_those_before_it(files, tmp_path):
     files[2].write_bytes(b"PAR1 and no more")
     path = tmp_path / "run.caveat"
-    with pytest.raises(caveat.exceptions.FileFormatError, match="the 16,000 samples before it"):
+    with pytest.raises(
+        caveat.exceptions.FileFormatError, match="the 16,000 samples of the files before"
+    ):
         caveat.summarize(files, checkpoint=path)
     with pytest.warns(RuntimeWarning, match="left out"):
         rest = caveat.summarize(files, errors="skip", checkpoint=tmp_path / "other.caveat")

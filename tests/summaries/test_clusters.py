@@ -29,6 +29,14 @@ def test_on_this_machine():
     assert_same(whole, direct())
 
 
+def test_the_target_is_the_column_that_is_named():
+    frame = dd.from_pandas(FRAME.assign(died=FRAME["y"], y=0), npartitions=3)
+    with dask.config.set(scheduler="synchronous"):
+        assert_same(caveat.summarize(frame, group="sex", target="died"), direct())
+        with pytest.raises(OptionError, match="target='dead': there is no such column"):
+            caveat.summarize(frame, target="dead")
+
+
 def test_partitions_without_rows_and_labels_that_come_late():
     late = pd.DataFrame({"p": np.linspace(0, 1, 40), "y": ["no"] * 20 + ["yes"] * 20})
     frame = dd.from_pandas(late, npartitions=4)
@@ -143,6 +151,7 @@ def plan_of(table):
     return plan.resolved(columns_of(table.slice(0, 2)))
 
 
+@pytest.mark.filterwarnings("default")  # Ray warns of what it will change
 def test_ray():
     ray = pytest.importorskip("ray", reason="ray is not installed; caveat[ray] brings it")
     ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)

@@ -13,6 +13,7 @@ import pytest
 import caveat
 from caveat._groups import Attribute
 from caveat.evaluation.questions import questions
+from caveat.exceptions import OptionError
 from caveat.metrics import METRICS
 from caveat.metrics.means import mean_of
 from caveat.summaries import classes, steps, summarize_batch, tallies
@@ -408,3 +409,15 @@ def test_members_of_several_classes_keep_their_distributions():
         for key, theirs in known.items():
             assert parts[place].distributions[key].total == pytest.approx(theirs.total)
     assert not [key for key in parts["g", "all"].states if key[2] is not None]
+
+
+def test_more_samples_than_small_counts_hold_are_refused(monkeypatch):
+    p, y = samples(usual)
+    monkeypatch.setattr(classes, "SMALL", 2 * N - 1)
+    counts, unit = classes.ClassCounts(p.shape[1]), np.zeros(N, dtype=np.int32)
+    counts.add(p.T, y, unit)
+    with pytest.raises(
+        OptionError, match=f"up to {2 * N - 1:,} at a time; pass them in several batches"
+    ):
+        counts.add(p.T, y, unit)
+    assert counts.samples.sum() == N

@@ -136,6 +136,7 @@ SOURCES = {
     "reader": lambda table: table.to_reader(max_chunksize=999),
     "pandas": lambda table: table.to_pandas(),
     "polars": lambda table: pl.from_arrow(table),
+    "lazy frame of polars": lambda table: pl.from_arrow(table).lazy(),
     "dataset": lambda table: ds.dataset(table),
 }
 
@@ -143,6 +144,12 @@ SOURCES = {
 @pytest.mark.parametrize("kind", SOURCES)
 def test_arrow_data(kind):
     assert_same(caveat.summarize(SOURCES[kind](TABLE), group="sex"), direct())
+
+
+def test_a_relation_of_duckdb():
+    duckdb = pytest.importorskip("duckdb", reason="duckdb is not installed")
+    relation = duckdb.from_arrow(TABLE)
+    assert_same(caveat.summarize(relation, group="sex"), direct())
 
 
 def test_a_folder_with_partitions_has_them_as_columns(tmp_path):
@@ -291,6 +298,19 @@ def test_two_classes_are_counted_without_a_prediction(tmp_path, monkeypatch):
     assert_same(caveat.summarize(path, group="sex"), known)
 
 
+def test_compiled_loops_count_two_classes_where_they_pay(tmp_path, monkeypatch):
+    path = written(TABLE, tmp_path / "a.parquet")
+    known, used = caveat.summarize(path), []
+    monkeypatch.setattr(_arrow, "PAYS", TABLE.num_rows)
+    make = _arrow.CellCounts
+    monkeypatch.setattr(
+        _arrow, "CellCounts", lambda compiled: used.append(compiled) or make(compiled=compiled)
+    )
+    assert_same(caveat.summarize(path), known)
+    assert_same(caveat.summarize(TABLE.to_reader()), known)  # of rows that nobody counted
+    assert used == [True, False]
+
+
 @pytest.mark.parametrize("precision", ["float32", "float64"])
 @pytest.mark.parametrize(
     ("labels", "options"),
@@ -341,6 +361,39 @@ def test_percent(tmp_path):
         caveat.summarize(table)
 
 
+@pytest.mark.parametrize("end", ["parquet", "csv", "folder"])
+def test_names_do_not_depend_on_the_type_of_numbers(tmp_path, end):
+    """The same numbers are whole in one file, and floats in the next, which misses some."""
+    n = 300
+    rng = np.random.default_rng(0)
+    p = rng.random(n)
+    common = {"p": p, "y": (rng.random(n) < p).astype(int)}
+    ward, site = np.arange(n) % 5, np.arange(n) % 3
+    for i, kind in enumerate([np.int64, np.float64]):
+        table = pa.table({**common, "ward": ward.astype(kind), "site": site.astype(kind)})
+        written(table, tmp_path / f"{i}.{'csv' if end == 'csv' else 'parquet'}")
+    source = tmp_path if end == "folder" else str(tmp_path / f"*.{end}")
+    whole = caveat.summarize(source, cluster="ward", group="site")
+    assert set(whole.kept.cluster) == {"0", "1", "2", "3", "4"}
+    assert list(whole.groups()["site"]) == ["0", "1", "2"]
+    prediction = caveat.Categorical.from_binary(p)
+    parts = [
+        caveat.summarize(
+            prediction, common["y"], cluster=ward.astype(kind), groups={"site": site.astype(kind)}
+        )
+        for kind in (np.int64, np.float64)
+    ]
+    np.testing.assert_array_equal(parts[0].kept.cluster, parts[1].kept.cluster)
+    assert list((parts[0] + parts[1]).groups()["site"]) == ["0", "1", "2"]
+
+
+def test_a_cluster_that_is_not_a_number_is_missing(tmp_path):
+    table = pa.table({"p": [0.5, 0.2, 0.9], "y": [0, 1, 1], "who": [1.0, np.nan, 2.0]})
+    path = written(table, tmp_path / "0.parquet")
+    with pytest.raises(InvalidValueError, match=r"0\.parquet: .*'who' has no name in data row 2"):
+        caveat.summarize(path, cluster="who")
+
+
 def test_groups_of_a_csv_are_those_in_memory(tmp_path):
     n = 300
     table = pd.DataFrame(
@@ -355,7 +408,7 @@ def test_groups_of_a_csv_are_those_in_memory(tmp_path):
     names = ["whole", "decimal", "code"]
     mine = caveat.summarize(path, group=names).groups()
     assert list(mine["whole"]) == ["0", "1", "2"]
-    assert list(mine["decimal"]) == ["0.0", "0.5", "1.0", "1.5"]
+    assert list(mine["decimal"]) == ["0", "0.5", "1", "1.5"]
     assert list(mine["code"]) == ["00x", "01x"]
 
 
@@ -375,6 +428,61 @@ def test_npz_files_are_read_at_once(tmp_path):
         np.savez(tmp_path / f"{i}.npz", p=table["p"].to_numpy(), y=table["y"].to_numpy())
     whole = caveat.summarize(str(tmp_path / "*.npz"))
     assert_same(whole, direct(TABLE.select(["p", "y"])))
+
+
+DECOY = TABLE.set_column(2, "y", pa.array(np.zeros(ROWS, dtype=np.int8))).append_column(
+    "died_30d", TABLE["y"]
+)
+"""The truth under another name, beside a column that would be taken for it."""
+
+
+class TestTarget:
+    """The target is the column that is named, also where another has a common name of targets."""
+
+    @pytest.mark.parametrize("end", ["parquet", "csv", "arrow", "ipc", "jsonl"])
+    def test_of_files(self, tmp_path, end):
+        few = DECOY.slice(0, 4000)
+        for i in (0, 1):
+            written(few.slice(2000 * i, 2000), tmp_path / f"{i}.{end}")
+        known = direct(TABLE.slice(0, 4000).select(["p", "y"])).parts["", ""]
+        for source in (str(tmp_path / f"*.{end}"), [tmp_path / f"0.{end}", tmp_path / f"1.{end}"]):
+            whole = caveat.summarize(source, target="died_30d")
+            np.testing.assert_array_equal(whole.parts["", ""].table, known.table)
+        with pytest.raises(OptionError, match=r"target='dead': there is no such column"):
+            caveat.summarize(str(tmp_path / f"*.{end}"), target="dead")
+
+    @pytest.mark.parametrize("kind", SOURCES)
+    def test_of_arrow_data(self, kind):
+        source = SOURCES[kind]
+        assert_same(caveat.summarize(source(DECOY), group="sex", target="died_30d"), direct())
+        with pytest.raises(OptionError, match=r"target='dead': there is no such column"):
+            caveat.summarize(source(DECOY), target="dead")
+
+    def test_of_a_folder(self, tmp_path):
+        ds.write_dataset(DECOY, tmp_path, format="parquet")
+        whole = caveat.summarize(tmp_path, target="died_30d", group="sex")
+        assert_same(whole, direct())
+
+    def test_of_npz_files(self, tmp_path):
+        few = DECOY.slice(0, 500)
+        names = ("p", "y", "died_30d")
+        np.savez(tmp_path / "0.npz", **{name: few[name].to_numpy() for name in names})
+        whole = caveat.summarize(str(tmp_path / "*.npz"), target="died_30d")
+        assert_same(whole, direct(TABLE.slice(0, 500).select(["p", "y"])))
+
+    @pytest.mark.parametrize("target", ["obs_{target}", ["obs_a", "obs_b"]])
+    def test_of_numbers(self, tmp_path, target):
+        rng = np.random.default_rng(0)
+        columns = {f"{role}_{name}": rng.random(200) for role in ("mean", "std", "obs", "y")
+                   for name in "ab"}  # fmt: skip
+        written(pa.table(columns), tmp_path / "0.parquet")
+        whole = caveat.summarize(str(tmp_path / "*.parquet"), target=target)
+        rows = whole.evaluate(metrics=["rmse"], resamples=0).select(group="")
+        wanted = [
+            np.sqrt(np.mean((columns[f"mean_{name}"] - columns[f"obs_{name}"]) ** 2))
+            for name in "ab"
+        ]
+        np.testing.assert_allclose([row.value for row in rows], wanted)
 
 
 class TestClasses:
@@ -418,6 +526,34 @@ class TestClasses:
         monkeypatch.setattr(_arrow, "KEPT", 10)
         with pytest.raises(LabelError, match=message):
             caveat.summarize(tmp_path / "a.parquet")
+
+    @pytest.mark.parametrize("first", ["sick", "well"])
+    @pytest.mark.parametrize(
+        ("name", "options", "classes"),
+        [
+            ("p_sick", {}, ("well", "sick")),
+            ("p_well", {}, ("sick", "well")),
+            ("p_sick", {"positive": "sick"}, ("well", "sick")),
+            ("p_sick", {"classes": ["well", "sick"]}, ("well", "sick")),
+            ("p_{class}_{member}", {"probability": "p_{class}_{member}"}, ("well", "sick")),
+            ("logit_sick", {}, ("well", "sick")),
+        ],
+    )
+    def test_one_column_that_names_its_class(self, tmp_path, first, name, options, classes):
+        from caveat.files import read_predictions
+
+        rng = np.random.default_rng(0)
+        y = rng.choice(["well", "sick"], 300)
+        y[:9] = first
+        names = ["p_sick_0", "p_sick_1"] if "{" in name else [name]
+        table = pa.table({**{own: rng.random(300) for own in names}, "y": y})
+        path = written(table, tmp_path / "0.parquet")
+        known = read_predictions(path, **options)
+        assert tuple(known.prediction.classes) == classes
+        for source in (str(tmp_path / "*.parquet"), table, written(table, tmp_path / "0.csv")):
+            whole = caveat.summarize(source, **options)
+            assert dict(whole.about.shared)["classes"] == classes
+            assert_same(whole, caveat.summarize(known.prediction, known.y))
 
     def test_classes_that_columns_name(self):
         table = pa.table({"p_a": [0.5, 0.1], "p_b": [0.5, 0.9], "y": ["a", "b"]})
@@ -568,6 +704,96 @@ class TestBadInput:
         with pytest.raises(FileFormatError, match="no rows"):
             caveat.summarize(files, errors="skip")
 
+    @pytest.mark.parametrize("way", ["folder", "partitions", "dataset", "npz"])
+    @pytest.mark.parametrize("fault", ["cut", "value"])
+    def test_skip_in_folders_and_others(self, tmp_path, way, fault):
+        files = []
+        for i in range(3):
+            end = "npz" if way == "npz" else "parquet"
+            files.append(tmp_path / ("y=1" if way == "partitions" else "a") / f"{i}.{end}")
+            files[-1].parent.mkdir(exist_ok=True)
+            p = TABLE["p"].to_numpy()[8000 * i : 8000 * (i + 1)].copy()
+            p[7000] = np.nan if fault == "value" and i == 2 else p[7000]
+            table = TABLE.slice(8000 * i, 8000).set_column(1, "p", pa.array(p))
+            if way == "npz":
+                np.savez(files[-1], p=p, y=table["y"].to_numpy())
+            else:
+                pq.write_table(table.drop_columns("y" if way == "partitions" else "sex"), files[-1])
+        (tmp_path / "_SUCCESS").touch()
+        if fault == "cut":
+            files[2].write_bytes(files[2].read_bytes()[:3000])
+
+        def source():
+            return {"dataset": lambda: ds.dataset([str(file) for file in files]),
+                    "npz": lambda: files}.get(way, lambda: tmp_path)()  # fmt: skip
+
+        options = {"group": "sex"} if way == "partitions" else {}
+        with pytest.raises(CaveatError, match=r"2\.(parquet|npz)"):
+            caveat.summarize(source(), progress=True, **options)
+        with pytest.warns(RuntimeWarning, match=r"^file 3 is left out: .*2\.(parquet|npz)"):
+            rest = caveat.summarize(source(), errors="skip", **options)
+        known = TABLE.slice(0, 16_000)
+        if way == "partitions":
+            ones = pa.array(np.ones(ROWS, dtype=np.int64))
+            known = TABLE.set_column(2, "y", ones).slice(0, 16_000)
+            assert rest.samples == 16_000
+            assert list(rest.groups()["sex"]) == ["f", "m", "x"]
+        else:
+            assert_same(rest, direct(known.select(["p", "y"])))
+
+    def test_a_partition_whose_labels_cannot_be_read(self, tmp_path):
+        for name in "ab":
+            (tmp_path / f"site={name}").mkdir()
+            written(TABLE.slice(0, 2000), tmp_path / f"site={name}" / "0.parquet")
+        last = tmp_path / "site=b" / "0.parquet"
+        pq.write_table(pa.table({"p": [0.5], "y": ["no label"]}), last)
+        with pytest.raises(CaveatError, match=r"site=b/0\.parquet cannot be read"):
+            caveat.summarize(tmp_path, group="site")
+        with pytest.warns(RuntimeWarning, match=r"left out: .*site=b/0\.parquet"):
+            assert caveat.summarize(tmp_path, group="site", errors="skip").samples == 2000
+
+    def test_labels_of_a_partition_that_is_broken_at_the_start(self, tmp_path):
+        for name in "ab":
+            (tmp_path / f"site={name}").mkdir()
+        first = tmp_path / "site=a" / "0.parquet"
+        written(TABLE.slice(0, 2000).set_column(2, "y", pa.array([1] * 2000)), first)
+        written(TABLE.slice(0, 2000), tmp_path / "site=b" / "0.parquet")
+        data = ds.dataset(tmp_path, partitioning="hive")
+        first.write_bytes(first.read_bytes()[:3000])
+        with pytest.warns(RuntimeWarning, match=r"left out: .*site=a/0\.parquet"):
+            assert caveat.summarize(data, errors="skip").samples == 2000
+
+    def test_some_rows_of_a_dataset(self):
+        known = caveat.summarize(TABLE.filter(ds.field("p") > 0.5), group="sex")
+        some = caveat.summarize(ds.dataset(TABLE).filter(ds.field("p") > 0.5), group="sex")
+        assert_same(some, known)
+
+    def test_missing_labels_of_a_later_file_are_located(self, tmp_path):
+        pq.write_table(pa.table({"p": [0.5, 0.2], "y": [0, 1]}), tmp_path / "0.parquet")
+        pq.write_table(pa.table({"p": [0.5, 0.2], "y": [0.0, np.nan]}), tmp_path / "1.parquet")
+        with pytest.raises(InvalidValueError, match=r"1\.parquet: .*'y' .* data row 2"):
+            caveat.summarize(tmp_path)
+
+    def test_skip_of_batches(self):
+        rng = np.random.default_rng(0)
+
+        def batches(wrong):
+            for number in range(5):
+                p = rng.random(20)
+                one = caveat.Categorical.from_binary(p, classes=["no", "yes"])
+                yield wrong if number == 3 else (one, rng.choice(["no", "yes"], 20))
+
+        other = caveat.Categorical.from_binary([0.5], classes=["a", "b"])
+        for wrong, words in (
+            ((other, ["a"]), "batch 3: only summaries of the same classes"),
+            ((other, ["c"]), "batch 3: y of sample 0 is"),
+            ("nothing", "batch 3 must be"),
+        ):
+            with pytest.raises(CaveatError, match=words):
+                caveat.summarize(batches(wrong))
+            with pytest.warns(RuntimeWarning, match=rf"^{words}.*; this batch is left out$"):
+                assert caveat.summarize(batches(wrong), errors="skip").samples == 80
+
     @pytest.mark.filterwarnings("ignore:file 2 is left out")
     def test_skip_of_a_text_file_that_breaks_off(self, tmp_path, monkeypatch):
         monkeypatch.setattr("caveat.files._text.BLOCK", 200)
@@ -614,8 +840,11 @@ class TestBadInput:
             caveat.summarize(str(tmp_path / "*.parquet"))
         with pytest.raises(FileNotFoundError, match="does not exist"):
             caveat.summarize(tmp_path / "a.parquet")
-        with pytest.raises(OptionError, match="1 of the files are named twice"):
-            caveat.summarize([tmp_path / "a.parquet", tmp_path / "a.parquet"])
+        again = tmp_path / ".." / tmp_path.name / "a.parquet"
+        for twice in (tmp_path / "a.parquet", again):
+            message = r"a\.parquet is named twice \(.*a\.parquet\), and would count twice"
+            with pytest.raises(OptionError, match=message):
+                caveat.summarize([tmp_path / "a.parquet", twice])
         with pytest.raises(FileFormatError, match="no rows"):
             caveat.summarize([])
 

@@ -6,6 +6,7 @@ import zipfile
 from itertools import pairwise
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import caveat
@@ -303,11 +304,14 @@ def test_a_group_called_class_is_renamed_as_in_an_evaluation():
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"classes": ("no", "yes")}, "classes, targets or levels"),
+        (
+            {"classes": ("no", "yes")},
+            r"classes, targets or levels add up; got classes \[0, 1\] and classes \['no', 'yes'\]$",
+        ),
         ({"groups": True}, "groups add up; got no groups and site"),
         ({"weight": True}, "kind of weights"),
         ({"cluster": True}, "kind of clusters"),
-        ({"metrics": ["brier"]}, "metrics add up; got None and"),
+        ({"metrics": ["brier"]}, "metrics add up; got all metrics and brier$"),
         ({"truth": False}, "kind of truth"),
         ({"members": True}, "number of members"),
     ],
@@ -330,6 +334,24 @@ def test_summaries_of_different_questions_do_not_add_up(change, words):
     )
     with pytest.raises(OptionError, match=words):
         one + other
+
+
+def test_the_order_of_groups_and_metrics_is_none():
+    prediction, y, groups = binary(n=100)
+    other = {"age": np.arange(100) % 2, **groups}
+    one = caveat.summarize(prediction, y, groups=other, metrics=["ece", "brier"])
+    turned = dict(reversed(other.items()))
+    two = caveat.summarize(
+        prediction, y, groups=turned, metrics=["brier_loss", "expected_calibration_error"]
+    )
+    both = one + two
+    assert both.samples == 200
+    assert {row.samples for row in both.evaluate(resamples=0).select(group="age=1")} == {100}
+    compared = compare_summaries({"a": one, "b": two}, resamples=0)
+    assert {row.technique for row in compared.rows} == {"a", "b"}
+    without = caveat.summarize(prediction, y, metrics=["ece", "brier"])
+    with pytest.raises(OptionError, match="'b' has other classes, targets, groups or metrics"):
+        compare_summaries({"a": one, "b": without}, resamples=0)
 
 
 def test_another_type_of_prediction_does_not_add_up():
@@ -453,6 +475,37 @@ def test_text_labels_and_objects_are_saved_without_pickle(tmp_path):
     again = caveat.load(tmp_path / "a.caveat")
     assert again.kept.y.tolist() == summary.kept.y.tolist()
     assert again.kept.cluster.tolist() == summary.kept.cluster.tolist()
+
+
+@pytest.mark.parametrize("n", [100, KEPT + 100])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("kind", ["int", "bool", "text", "numbers", "targets"])
+def test_true_values_of_python_are_evaluated_after_a_file(tmp_path, kind, weighted, n):
+    rng = np.random.default_rng(0)
+    p, y = rng.random(n), rng.integers(0, 2, n)
+    prediction = caveat.Categorical.from_binary(p)
+    if kind in ("bool", "text"):
+        classes = [False, True] if kind == "bool" else ["no", "yes"]
+        prediction, y = caveat.Categorical.from_binary(p, classes=classes), np.array(classes)[y]
+    elif kind != "int":
+        y = rng.normal(size=n if kind == "numbers" else (n, 2))
+        prediction = caveat.Gaussian(np.zeros(y.shape), np.ones(y.shape))
+    weight = rng.random(n) if weighted else None
+    objects = y.astype(object)
+    given = objects if y.ndim > 1 else pd.Series(objects, dtype=object)
+    summary = caveat.summarize(prediction, given, sample_weight=weight)
+    summary.save(tmp_path / "a.caveat")
+    again = caveat.load(tmp_path / "a.caveat")
+    known = caveat.summarize(prediction, y, sample_weight=weight)
+    if known.kept is not None:
+        assert again.kept.y.dtype == known.kept.y.dtype
+        (again + known).save(tmp_path / "a.caveat")
+    options = {"resamples": 20, "random_state": 0}
+    rows = zip(again.evaluate(**options).rows, known.evaluate(**options).rows, strict=True)
+    for one, other in rows:
+        np.testing.assert_equal(
+            [one.value, one.low, one.high], [other.value, other.low, other.high]
+        )
 
 
 def changed(path, name, make):
@@ -698,3 +751,9 @@ def test_the_top_class_in_a_group_of_a_table():
     top, right = np.maximum(p, 1 - p), (p > 0.5) == y
     assert said == pytest.approx(100 * top[sex == "f"].mean(), abs=0.2)
     assert was == pytest.approx(100 * right[sex == "f"].mean(), abs=0.2)
+
+
+def test_the_same_summary_is_not_merged_twice():
+    one = caveat.summarize(np.array([0.2, 0.7]), [0, 1])
+    with pytest.raises(OptionError, match="the same Summary twice: its samples would count twice"):
+        caveat.merge([one, one])

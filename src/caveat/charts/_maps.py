@@ -15,7 +15,7 @@ from ..uncertainty import MEASURES
 from .chart import Chart
 from .entry import Entry, expect
 from .marks import Axis, Image, Mark, Text
-from .palettes import KINDS, ends_of_layer, label_colors, shaded, stretched
+from .palettes import KINDS, ends_of_channels, ends_of_layer, label_colors, shaded, stretched
 
 MOST_PIXELS = 400
 """Along one axis of a drawing; larger images are averaged, or thinned out, to that."""
@@ -215,7 +215,7 @@ def false_color(image: Any, channels: tuple[int, int, int] = (0, 1, 2)) -> Chart
     """
     values, chosen = checked_image(image, channels)
     colors = stretched(values[..., list(chosen)])
-    low, high = np.percentile(values[..., list(chosen)], [2, 98], axis=(0, 1))
+    low, high = ends_of_channels(values[..., list(chosen)])
     shape = (values.shape[0], values.shape[1])
     return _chart(
         shape, "False colors", f"Red, green and blue are the channels {list(chosen)}.",
@@ -228,13 +228,13 @@ def _averaged(layer: FloatArray) -> FloatArray:
     step = -(-max(layer.shape[:2]) // MOST_PIXELS)
     if step == 1:
         return layer
-    height, width = (length // step for length in layer.shape[:2])
-    cut = layer[: height * step, : width * step]
-    squares = cut.reshape(height, step, width, step, -1)
-    known = np.isfinite(squares)
-    total, count = np.where(known, squares, 0.0).sum(axis=(1, 3)), known.sum(axis=(1, 3))
-    means = np.where(count > 0, total / np.maximum(count, 1), np.nan)
-    return means.reshape(height, width, *layer.shape[2:])
+    known = np.isfinite(layer)
+    total, count = np.where(known, layer, 0.0), known.astype(np.float64)
+    for axis, length in enumerate(layer.shape[:2]):
+        squares = -(-length // step)
+        starts = np.arange(squares) * length // squares
+        total, count = (np.add.reduceat(part, starts, axis=axis) for part in (total, count))
+    return np.where(count > 0, total / np.maximum(count, 1), np.nan)
 
 
 def _inside(mask: Any) -> tuple[float, float]:

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from ..evaluation import Triage
-from ..evaluation.triage_result import MEAN
+from ..triage import Triage
+from ..triage.result import MEAN
 from .chart import Chart
 from .entry import Entry, expect
 from .marks import Axis, Line, Mark, Points, Rule

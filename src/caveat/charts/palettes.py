@@ -44,9 +44,24 @@ def shaded(shares: FloatArray) -> FloatArray:
 
 
 def stretched(image: FloatArray) -> FloatArray:
-    """Return channels from 0 to 1, each stretched from its 2nd to its 98th percentile."""
-    low, high = np.percentile(image, [2, 98], axis=(0, 1))
-    return np.clip((image - low) / np.where(high > low, high - low, 1.0), 0, 1)
+    """Return channels from 0 to 1, each stretched from its 2nd to its 98th percentile.
+
+    NaN becomes 0.
+    """
+    low, high = ends_of_channels(image)
+    shares = (image - low) / np.where(high > low, high - low, 1.0)
+    return np.nan_to_num(np.clip(shares, 0, 1))
+
+
+def ends_of_channels(image: FloatArray) -> FloatArray:
+    """Return the 2nd and the 98th percentile of the finite numbers of each channel, or NaN."""
+    ends = np.full((2, image.shape[2]), np.nan)
+    for channel in range(image.shape[2]):
+        values = image[..., channel]
+        known = values[np.isfinite(values)]
+        if known.size:
+            ends[:, channel] = np.percentile(known, [2, 98])
+    return ends
 
 
 def ends_of_layer(layer: FloatArray) -> tuple[float, float]:

@@ -6,6 +6,7 @@ import re
 import shlex
 import sys
 import unicodedata
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -45,7 +46,10 @@ def _visible(mark: str) -> str:
 
 
 _command: ContextVar[Callable[[], Any] | None] = ContextVar("command", default=None)
-_RENAMED = {"metrics": "metric", "n_jobs": "jobs", "sort": "sort_quantiles"}
+_RENAMED = {
+    "kind": "split", "metrics": "metric", "n_jobs": "jobs", "sizes": "test",
+    "sort": "sort_quantiles",
+}  # fmt: skip
 """Arguments of functions that have another name as options."""
 
 _ARGUMENT = re.compile(r"""\b([a-z_]+)=(?:True\b|('[^']*'|"[^"]*"|\d[\d.]*\d|\d))?""")
@@ -53,12 +57,22 @@ _ARGUMENT = re.compile(r"""\b([a-z_]+)=(?:True\b|('[^']*'|"[^"]*"|\d[\d.]*\d|\d)
 
 @contextmanager
 def speaking_of(command: Callable[[], Any]) -> Iterator[None]:
-    """While a command runs, let `in_options` name its options; it is looked up when needed."""
-    token = _command.set(command)
+    """While a command runs, warnings are lines of its own, and `in_options` names its options.
+
+    The command is looked up when it is needed.
+    """
+    token, shape = _command.set(command), warnings.formatwarning
+    warnings.formatwarning = _warning  # type: ignore[assignment]
     try:
         yield
     finally:
+        warnings.formatwarning = shape
         _command.reset(token)
+
+
+def _warning(message: Warning | str, *_: Any) -> str:
+    """Return a warning as one line; which line of the program gave it tells a user nothing."""
+    return f"caveat: warning: {clean(in_options(' '.join(str(message).split())))}\n"
 
 
 def _options() -> dict[str, str]:

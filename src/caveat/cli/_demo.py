@@ -87,7 +87,7 @@ def _written(result: Any, path: Path, title: str) -> Path:
 
 
 def _show_triage(case: Any, random_state: int) -> None:
-    from ..evaluation import TriagePolicy
+    from ..triage import TriagePolicy
     from ._triage import show_triage
 
     policy = TriagePolicy(risk=0.05, random_state=random_state)

@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 import typer
 
 from ..exceptions import OptionError
@@ -73,9 +74,10 @@ def evaluate_files(
             return made, made.summary.evaluate(**settings.options())
     file = one_file(files)
     table = with_target(columns.read(file), file)
+    names = np.arange(1, len(table) + 1) if table.ids is None else table.ids
     with working(f"evaluating {len(table):,} samples"):
         evaluation = evaluate(
-            table.prediction, table.y, ids=table.ids, component=component, **about(table),
+            table.prediction, table.y, ids=names, component=component, **about(table),
             **settings.options(),
         )  # fmt: skip
     return table, evaluation

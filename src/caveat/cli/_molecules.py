@@ -21,7 +21,6 @@ molecules_app = typer.Typer(
 )
 
 _COLUMNS, _NETWORK, _TRAINING = "Columns and rows", "Network", "Training"
-_SPLITS = ("scaffold", "scaffold-balanced", "cluster", "random")
 
 FileArgument = Annotated[
     Path, typer.Argument(help="A table with a column of SMILES.", show_default=False)
@@ -46,11 +45,9 @@ class Input:
         check_jobs(self.jobs)
         check_choice(self.on_error, "on_error", ("raise", "drop"))
         source = open_source(path)
-        for name in (self.smiles, *targets):
-            if name not in source.names:
-                known = ", ".join(map(repr, source.names[:8]))
-                role = "--smiles" if name == self.smiles else "--target"
-                raise OptionError(f"{path}: there is no column {name!r} for {role}; it has {known}")
+        _check_column(path, source, self.smiles, "--smiles")
+        for name in targets:
+            _check_column(path, source, name, "--target")
         texts = source.read([self.smiles], [self.smiles])[self.smiles].to_pylist()
         values = {name: _values(source, name) for name in targets}
         y = np.stack(list(values.values()), axis=1) if values else None
@@ -107,6 +104,33 @@ def _values(source: Any, name: str) -> Any:
     if pd.api.types.is_bool_dtype(column) or not pd.api.types.is_numeric_dtype(column):
         return column.astype(object).where(column.notna(), "").astype(str).to_numpy(dtype=str)
     return column.to_numpy(dtype=np.float64)
+
+
+def _check_column(path: Path, source: Any, name: str, role: str) -> None:
+    if name not in source.names:
+        known = ", ".join(map(repr, source.names[:8]))
+        raise OptionError(f"{path}: there is no column {name!r} for {role}; it has {known}")
+
+
+def _times(data: Table, name: str) -> Any:
+    """Return when each molecule was measured, from a column of numbers or dates."""
+    import pandas as pd
+
+    source = open_source(data.path)
+    _check_column(data.path, source, name, "--time")
+    rows = data.graphs.rows
+    given = _values(source, name)[rows]
+    times = given
+    if given.dtype.kind == "U":
+        times = pd.to_datetime(given, format="ISO8601", errors="coerce", utc=True)
+    missing = pd.isna(times)
+    if missing.any():
+        place = int(missing.argmax())
+        raise OptionError(
+            f"{data.path}: {name!r} of row {rows[place] + 1} is {given[place].item()!r}; --time "
+            "needs a number or a date such as 2020-09-01 for each molecule"
+        )
+    return times
 
 
 @bundle(_NETWORK)
@@ -181,7 +205,9 @@ def fit_command(
     data = table.read(file, target).known()
     model = _fitted(network, data, calibrate)
     model.save(output)
-    say(f"{len(data.graphs):,} molecules, {_about(model)}: {output}")
+    say(f"{len(data.graphs):,} molecules, {network.method}: {output}")
+    if calibrate is not None:
+        say(model.repair_.why)
 
 
 def _fitted(network: Network, data: Table, calibrate: float | None) -> Any:
@@ -195,17 +221,6 @@ def _fitted(network: Network, data: Table, calibrate: float | None) -> Any:
     # A list can be split by anybody, and molecules are read again in no time.
     texts = data.graphs.smiles.tolist()
     return Repaired(model, cv=calibrate, random_state=network.random_state).fit(texts, data.values)
-
-
-def _about(model: Any) -> str:
-    from ..repairing import Repaired
-
-    if isinstance(model, Repaired):
-        chosen = type(model._recalibrator).__name__
-        return f"{_about(model.estimator_.model_)}, " + (
-            "no repair needed" if model._recalibrator is None else f"repaired by {chosen}"
-        )
-    return f"{model.method}"
 
 
 @molecules_app.command("predict")
@@ -257,7 +272,7 @@ def _loaded(path: Path) -> Any:
 
 
 def _columns(prediction: Any) -> dict[str, Any]:
-    """Return the columns of a prediction, under names that `caveat evaluate` recognizes."""
+    """Return the columns of a prediction; `caveat evaluate` recognizes all but its parts."""
     parts = prediction.decompose() if prediction.members > 1 else None
     if hasattr(prediction, "classes"):
         labels = [str(label) for label in prediction.classes.tolist()]
@@ -284,9 +299,12 @@ def evaluate_command(
     target: list[str] = TARGET,
     model: Path | None = option("A model that was kept; without it one is trained on a part."),
     split: str = option(
-        "scaffold, scaffold-balanced, cluster or random; without --model.",
+        "scaffold, scaffold-balanced, cluster, random or time; without --model.",
         default="scaffold",
         panel=_TRAINING,
+    ),
+    time: str | None = option(
+        "The column of dates or numbers for --split time: the newest are tested.", panel=_TRAINING
     ),
     test: float = option("The share of the molecules to test on.", default=0.2, panel=_TRAINING),
     resamples: int = option("Bootstrap resamples; 0 for no intervals.", default=1000),
@@ -301,15 +319,17 @@ def evaluate_command(
     """
     from ..evaluation import evaluate
     from ..molecules import Structures
+    from ..molecules.splits import KINDS
 
     check_files(output, report)
-    check_choice(split, "split", _SPLITS)
+    check_choice(split, "split", KINDS)
     check_fraction(test, "test")
     data = table.read(file, target).known()
     if model is not None:
         fitted, known = _loaded(model), None
     else:
-        known, data = _parts(data, split, test, network.random_state)
+        times = None if time is None else _times(data, time)
+        known, data = _parts(data, split, test, times, network.random_state)
         fitted = _fitted(network, known, None)
     texts = data.graphs.smiles.tolist()
     behind = Structures(
@@ -318,12 +338,9 @@ def evaluate_command(
         None if known is None else known.y,
     )
     prediction = fitted.predict_distribution(data.graphs)
-    truth = data.y[:, 0] if len(data.targets) == 1 else data.y
-    if hasattr(prediction, "classes") and prediction.classes.dtype.kind in "iu":
-        truth = truth.astype(np.int64)
     with working(f"evaluating {len(texts):,} molecules"):
         result = evaluate(
-            prediction, truth, ids=data.graphs.rows + 1, resamples=resamples,
+            prediction, _truth(prediction, data), ids=data.graphs.rows + 1, resamples=resamples,
             groups=None if behind.near is None else behind.near.groups(),
             random_state=network.random_state,
         )  # fmt: skip
@@ -335,18 +352,33 @@ def evaluate_command(
     say_written(result, output, report)
 
 
-def _parts(data: Table, split: str, test: float, random_state: int) -> tuple[Table, Table]:
+def _truth(prediction: Any, data: Table) -> Any:
+    """Return the values that were predicted; several targets go by their names."""
+    of_classes = hasattr(prediction, "classes")
+    predicted = [""] if of_classes else [str(name) for name in prediction.targets.tolist()]
+    if len(predicted) == len(data.targets) == 1:
+        whole = of_classes and prediction.classes.dtype.kind in "iu"
+        return data.y[:, 0].astype(np.int64) if whole else data.values
+    if sorted(predicted) != sorted(data.targets):
+        known = ", ".join(map(repr, predicted)) if len(predicted) > 1 else "one target"
+        raise OptionError(
+            f"the model predicts {known}, but --target names "
+            f"{', '.join(map(repr, data.targets))}; name each of its targets once"
+        )
+    return data.values
+
+
+def _parts(
+    data: Table, split: str, test: float, time: Any, random_state: int
+) -> tuple[Table, Table]:
     """Return the molecules to learn from and those to test on; say what leaks."""
     from ..molecules import leakage, split_molecules
 
     texts = data.graphs.smiles.tolist()
     with working(f"splitting by {split}"):
-        parts = split_molecules(texts, split, sizes=(1 - test, 0, test), random_state=random_state)
-        if not len(parts.test) or not len(parts.train):
-            raise OptionError(
-                f"--split {split} leaves no molecules to test on; use --split random, or a larger "
-                "--test"
-            )
+        parts = split_molecules(
+            texts, split, sizes=(1 - test, 0, test), time=time, random_state=random_state
+        )
         say(f"split by {split}: {len(parts.train):,} to learn from, {len(parts.test):,} to test "
             f"on; {leakage(texts, parts)}", error=True, style="dim")  # fmt: skip
     return data.take(parts.train), data.take(parts.test)

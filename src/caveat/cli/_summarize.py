@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from glob import glob, has_magic
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -82,7 +83,13 @@ def merge_command(
     from ..summaries import merge
 
     check_output(output, (_ENDING,))
-    _finish(merge([load_summary(file) for file in files]), output, json, files)
+    summaries = [load_summary(file) for file in files]
+    known: dict[bytes, Path] = {}
+    for file, one in zip(files, summaries, strict=True):
+        first = known.setdefault(sha256(file.read_bytes()).digest(), file)
+        if first is not file and one.samples:
+            raise OptionError(f"{file} holds the same as {first}: its samples would count twice")
+    _finish(merge(summaries), output, json, files)
 
 
 def _finish(summary: "Summary", output: Path, json: bool, files: Any) -> None:

@@ -1,5 +1,6 @@
 """``caveat triage``: which predictions to accept, and what to do with the others."""
 
+from filecmp import cmp
 from pathlib import Path
 from typing import Any
 
@@ -87,6 +88,11 @@ def read_both(
     """Read the calibration samples, and the new ones with the same classes."""
     from ..files import column_names
 
+    if file.is_file() and calibration.is_file() and cmp(file, calibration, shallow=False):
+        raise OptionError(
+            f"--calibration holds the same samples as {file}, but the promise is for new ones: "
+            "give other samples, or --split 0.5"
+        )
     old = with_target(columns.read(calibration), calibration)
     known = column_names(file, columns.delimiter, columns.decimal, columns.encoding)
     changes: dict[str, Any] = {"target_file": None} | ({} if grouped else {"group": ()})
@@ -99,7 +105,7 @@ def fit_policy(
     table: Any, risk: float, random_state: int, *, grouped: bool = False, **options: Any
 ) -> Any:
     """Fit a policy on a table."""
-    from ..evaluation import TriagePolicy
+    from ..triage import TriagePolicy
 
     policy = TriagePolicy(risk, random_state=random_state, **options)
     with working(f"fitting on {len(table):,} samples"):

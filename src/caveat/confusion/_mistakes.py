@@ -74,12 +74,17 @@ def mistake_rows(
     return tuple(rows)
 
 
+def above_gini(homophily: FloatArray, gini: Any) -> NDArray[np.bool_]:
+    """Return where homophily is above Gini by more than rounding: that is what distant means."""
+    return np.asarray(homophily - gini > 1e-12, dtype=bool)
+
+
 def are_distant(H: FloatArray, maximum: float) -> NDArray[np.bool_]:
     """Return which pairs are distant: homophily above Gini for a prediction of half and half."""
     if maximum <= 0:
         return np.zeros(H.shape, dtype=bool)
     gini = 0.5 / (1 - 1 / len(H))
-    return np.asarray(H**2 / 2 / maximum > gini * (1 + 1e-12), dtype=bool)
+    return above_gini(H**2 / 2 / maximum, gini)
 
 
 def share_wrong(row: MistakeRow) -> str:

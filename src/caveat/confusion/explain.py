@@ -29,7 +29,7 @@ from ..results.words import Statement, counted, joined, whole
 from ..uncertainty import gini_impurity, homophily_maximum, homophily_uncertainty
 from ..uncertainty.distances import check_distances
 from ._given import as_classes
-from ._mistakes import MistakeRow, are_distant, mistake_rows, mistake_table, share_wrong
+from ._mistakes import MistakeRow, above_gini, are_distant, mistake_rows, mistake_table, share_wrong
 from ._neighbors import nearest_samples
 from ._pairs import Confusion, PairRow, pair_rows
 
@@ -328,11 +328,12 @@ def explain_uncertainty(
     each = np.array([homophily_uncertainty(model.mean, H, maximum=best) for model in models])
     geometric, homophily = gini_impurity(mean), each.mean(axis=0)
     doubt = geometric > 1e-12
+    apart = homophily_uncertainty(mean, H, maximum=best)
     separation = np.full(len(mean), np.nan)
-    separation[doubt] = homophily_uncertainty(mean, H, maximum=best)[doubt] / geometric[doubt]
+    separation[doubt] = apart[doubt] / geometric[doubt]
     kinds = np.full(len(mean), Confusion.SURE.value, dtype=object)
     unsure = geometric > hesitant
-    distant = unsure & (separation > 1)
+    distant = unsure & doubt & above_gini(apart, geometric)
     kinds[unsure] = Confusion.NEAR.value
     kinds[distant] = Confusion.DISTANT.value
     kinds[distant & (each > suspicious).all(axis=0)] = Confusion.CANDIDATE.value

@@ -1,6 +1,5 @@
 """A data set of torch whose images are read from files when they are asked for."""
 
-import os
 import warnings
 from collections.abc import Sequence
 from typing import Any
@@ -11,6 +10,12 @@ from torch.utils.data import Dataset
 
 from ..exceptions import FileFormatError
 from ._image_folder import FORMATS
+
+_KINDS = tuple(dict.fromkeys(FORMATS.values()))
+"""The readers that files are given to."""
+
+_DEEP = ("I;16", "I;16L", "I;16B", "I;16N")
+"""Grays of 16 bits; in files of some formats they are "I"."""
 
 
 class ImageFolder(Dataset[tuple[Any, int]]):
@@ -41,22 +46,43 @@ class ImageFolder(Dataset[tuple[Any, int]]):
         )
 
 
+def _in_8_bits(image: Any) -> Any:
+    """Return an image whose grays of 16 bits are scaled to 8: Pillow would make most of them white.
+
+    Other numbers, as TIFF holds them, have no known range.
+    """
+    from PIL import Image
+
+    if image.mode in _DEEP or (image.mode == "I" and image.format in ("PNG", "PPM")):
+        return Image.fromarray(np.rint(np.asarray(image) / 257).astype(np.uint8))
+    if image.mode in ("I", "F"):
+        raise ValueError(
+            f"its pixels are numbers of 32 bits (mode {image.mode}), and which of them is white is "
+            "not known; save it with 8 or 16 bits"
+        )
+    return image
+
+
 def _read(path: str, size: int) -> np.ndarray:
     """Return the central square of an image, (3, size, size) from 0 to 1."""
     from PIL import Image
 
-    kind = FORMATS[os.path.splitext(path)[1].lower()]
     try:
         with warnings.catch_warnings():
             # A small file may unfold to more pixels than memory holds.
             warnings.simplefilter("error", Image.DecompressionBombWarning)
-            with Image.open(path, formats=(kind,)) as file:
+            # The content decides, as many images have the ending of another format.
+            with Image.open(path, formats=_KINDS) as file:
                 side = min(file.size)
                 left, top = ((length - side) // 2 for length in file.size)
-                image = file.convert("RGB").resize(
-                    (size, size),
-                    Image.Resampling.BILINEAR,
-                    box=(left, top, left + side, top + side),
+                image = (
+                    _in_8_bits(file)
+                    .convert("RGB")
+                    .resize(
+                        (size, size),
+                        Image.Resampling.BILINEAR,
+                        box=(left, top, left + side, top + side),
+                    )
                 )
     except (
         OSError, SyntaxError, ValueError, Image.DecompressionBombError,

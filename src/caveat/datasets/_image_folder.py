@@ -14,7 +14,7 @@ FORMATS = {
     ".bmp": "BMP", ".gif": "GIF", ".jpeg": "JPEG", ".jpg": "JPEG", ".pgm": "PPM", ".png": "PNG",
     ".ppm": "PPM", ".tif": "TIFF", ".tiff": "TIFF", ".webp": "WEBP",
 }  # fmt: skip
-"""Endings of files that are images, and the one reader for each."""
+"""Endings of files that are images, and their formats; content of any of these is read."""
 
 
 def load_image_folder(
@@ -29,7 +29,8 @@ def load_image_folder(
     ----------
     folder : path
         Each folder in it is a class, called as the folder. Files anywhere below it that end in
-        .jpg, .jpeg, .png, .bmp, .gif, .pgm, .ppm, .tif, .tiff or .webp are its images.
+        .jpg, .jpeg, .png, .bmp, .gif, .pgm, .ppm, .tif, .tiff or .webp are its images, whichever of
+        these formats they have. Grays of 16 bits are scaled to 8.
     size : int, default=224
         Side of the images in pixels: the central square of an image is resized to it.
     transform : callable, optional

@@ -2,7 +2,6 @@
 
 import copy
 import warnings
-from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -13,6 +12,7 @@ import numpy as np
 
 from .._constructors import declared
 from .._defaults import EPOCHS
+from .._validation import check_choice
 from ..exceptions import TrainingError
 from . import _data
 from ._network import NetworkEstimator, Prepared
@@ -27,7 +27,13 @@ LEAST = 100
 """Samples from which on some are held out to choose a setting."""
 
 FOLDS = 2
-"""Parts of the samples that are held out in turn; each is a tenth."""
+"""Parts of the samples, each a tenth, that are held out in turn to compare settings early."""
+
+END_FOLDS = 5
+"""The same for trainings to their end, of which a few predictions may be far too sure."""
+
+_ENOUGH = 500
+"""Held-out samples beyond which no other part is held out to their end."""
 
 _SHARE = 0.1
 
@@ -43,9 +49,10 @@ class LeavesOpen(NetworkEstimator):
     """A network whose settings may be left to the data.
 
     With "auto" as the value of a setting, candidates are tried before the training, the most
-    careful one first: on nine tenths of the samples, twice, and rates with 2,000 steps at most,
-    until the loss on the other tenths rises. Chosen is the first one whose loss, of its members as
-    a mixture, is within a standard error of the least one; the network is then trained on all
+    careful one first: on nine tenths of the samples, judged on the other tenth. Rates and weights
+    are tried twice, for 2,000 steps at most, until the loss rises; how long to train is tried to
+    the end, five times if the samples are few. Chosen is the first one whose loss, of its members
+    as a mixture, is within a standard error of the least one; the network is then trained on all
     samples. Below 100 samples, and with ``module``, nothing is tried.
 
     Attributes
@@ -54,9 +61,13 @@ class LeavesOpen(NetworkEstimator):
         The settings that were "auto", as ``fit`` chose them.
     """
 
-    @abstractmethod
     def _candidates(self, per_epoch: int) -> list[Settings]:
         """Return settings to choose from, the most careful first, by the steps of an epoch."""
+        return []
+
+    def _lengths(self, per_epoch: int) -> list[Settings]:
+        """Return settings to try to their end, beside what was chosen among the candidates."""
+        return []
 
     def _usual(self) -> Settings:
         """Return the settings where there is nothing to choose by: few samples, or a module."""
@@ -64,6 +75,8 @@ class LeavesOpen(NetworkEstimator):
 
     def _setting(self, name: str) -> Any:
         given = super()._setting(name)
+        if isinstance(given, str) and name in self._usual():
+            check_choice(given, name, (AUTO,), "a number")
         if not _is_open(given):
             return given
         return {**self._usual(), **getattr(self, "chosen_", {})}[name]
@@ -115,43 +128,63 @@ def decided(
 ) -> list[Prepared]:
     """Choose the settings that are left open, and return what is to be trained with them.
 
-    Parts of all problems train together with each setting, in order, until the loss on the samples
-    that are held out rises. Chosen is the first one that is not worse, see `first_not_worse`.
+    Parts of all problems train together with each setting. Chosen is the first one that is not
+    worse on the samples that are held out, see `first_not_worse`.
     """
     results = list(works)
-    opened = {
-        i: settings
-        for i, (model, work) in enumerate(zip(models, works, strict=True))
-        if isinstance(model, LeavesOpen) and (settings := _open_settings(model, work))
-    }
-    losses: dict[int, list[np.ndarray]] = {i: [] for i in opened}
-    for place in range(max(map(len, opened.values()), default=0)):
-        trials = {
-            i: _trials(models[i], works[i], settings[place])
-            for i, settings in opened.items()
-            if 1 < len(settings) > place and _may_gain(losses[i])
+    for to_the_end in (False, True):
+        opened = {
+            i: settings
+            for i, (model, work) in enumerate(zip(models, works, strict=True))
+            if isinstance(model, LeavesOpen)
+            and (settings := _open_settings(model, work, to_the_end))
         }
-        if not trials:
-            break
-        everything = [trial for some in trials.values() for trial in some]
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # a setting that fails is not chosen
-            with suppress(TrainingError):
-                train([trial.model for trial in everything], [trial.work for trial in everything])
-        for i, some in trials.items():
-            losses[i].append(np.concatenate([trial.losses() for trial in some]))
-    for i, settings in opened.items():
-        best = first_not_worse(losses[i], _SURE) if len(settings) > 1 else 0
-        results[i] = _with_settings(models[i], works[i], settings[best])
+        losses = _tried(models, works, opened, train, to_the_end)
+        for i, settings in opened.items():
+            best = first_not_worse(losses[i], _SURE) if len(settings) > 1 else 0
+            results[i] = _with_settings(models[i], works[i], settings[best])
     return results
 
 
-def _open_settings(model: LeavesOpen, work: Prepared) -> list[Settings]:
+def _tried(
+    models: Sequence[Any],
+    works: Sequence[Prepared],
+    opened: Mapping[int, list[Settings]],
+    train: Callable[[Sequence[NetworkEstimator], Sequence[Prepared]], None],
+    to_the_end: bool,
+) -> dict[int, list[np.ndarray]]:
+    """Return the losses of held-out samples for each setting of each problem.
+
+    Settings that are compared early are tried in order, until the loss rises.
+    """
+    losses: dict[int, list[np.ndarray]] = {i: [] for i in opened}
+    for place in range(max(map(len, opened.values()), default=0)):
+        trials = {
+            i: _trials(models[i], works[i], settings[place], to_the_end)
+            for i, settings in opened.items()
+            if 1 < len(settings) > place and (to_the_end or _may_gain(losses[i]))
+        }
+        if not trials:
+            break
+        together: dict[str, list[_Trial]] = {}
+        for trial in (trial for some in trials.values() for trial in some):
+            together.setdefault(trial.work.signature, []).append(trial)
+        for alike in together.values():
+            with warnings.catch_warnings(), suppress(TrainingError):
+                warnings.simplefilter("ignore")  # a setting that fails is not chosen
+                train([trial.model for trial in alike], [trial.work for trial in alike])
+        for i, some in trials.items():
+            losses[i].append(np.concatenate([trial.losses() for trial in some]))
+    return losses
+
+
+def _open_settings(model: LeavesOpen, work: Prepared, to_the_end: bool) -> list[Settings]:
     """Return the settings to choose from; none where there is nothing to choose by."""
     rows = _rows(work)
     if not model.chosen_ or model.module is not None or len(np.unique(rows)) < LEAST:
         return []
-    candidates = model._candidates(ceil(len(rows) / model.batch_size))
+    per_epoch = ceil(len(rows) / model.batch_size)
+    candidates = model._lengths(per_epoch) if to_the_end else model._candidates(per_epoch)
     different: list[Settings] = []
     for settings in map(model._only_open, candidates):
         different += [settings] if settings not in different else []
@@ -165,7 +198,7 @@ def _rows(work: Prepared) -> np.ndarray:
     return np.asarray(rows)
 
 
-def _trials(model: Any, work: Prepared, settings: Settings) -> list[_Trial]:
+def _trials(model: Any, work: Prepared, settings: Settings, to_the_end: bool) -> list[_Trial]:
     """Return an estimator for each part of the samples that is held out."""
     first, rows = work.copies[0], _rows(work)
     if first.validation is not None:
@@ -174,15 +207,16 @@ def _trials(model: Any, work: Prepared, settings: Settings) -> list[_Trial]:
         # The same parts for all settings, so that losses are compared on the same samples.
         draw = np.random.default_rng(model.seed_)
         shuffled = draw.permutation(np.unique(rows))
-        held = shuffled[: ceil(_SHARE * len(shuffled)) * FOLDS]
-        parts = [(rows[~np.isin(rows, part)], part) for part in np.array_split(held, FOLDS)]
+        tenth = ceil(_SHARE * len(shuffled))
+        folds = min(ceil(_ENOUGH / tenth), END_FOLDS) if to_the_end else FOLDS
+        held = shuffled[: tenth * folds]
+        parts = [(rows[~np.isin(rows, part)], part) for part in np.array_split(held, folds)]
     results = []
     for kept, part in parts:
         trial = copy.copy(model)
         mine = _with_settings(trial, work, settings)
-        # Rates are compared after as many steps; how long to train is not seen from a part of it.
         steps = ceil(len(kept) / model.batch_size) * mine.training.epochs
-        steps = min(steps, _STEPS) if "rate" in settings else steps
+        steps = steps if to_the_end else min(steps, _STEPS)
         copies = [replace(one, rows=kept, steps=steps) for one in work.copies]
         training = replace(mine.training, on_epoch=None)
         results.append(_Trial(trial, replace(mine, copies=copies, training=training), part))
@@ -192,9 +226,15 @@ def _trials(model: Any, work: Prepared, settings: Settings) -> list[_Trial]:
 def _with_settings(model: Any, work: Prepared, settings: Settings) -> Prepared:
     """Set the open settings of an estimator, and return what is to be trained with them."""
     model.chosen_ = {**model.chosen_, **settings}
-    training = replace(work.training, epochs=model._setting("epochs"))
-    signature = f"{work.signature} {model.chosen_.get('rate')}"
-    return replace(work, make=model._network, training=training, signature=signature)
+    apart = {name: value for name, value in model.chosen_.items() if name not in model._free}
+    signature = f"{work.signature} {apart}"
+    return replace(
+        work,
+        make=model._network,
+        loss=model._loss(),
+        training=model._training(),
+        signature=signature,
+    )
 
 
 def held_losses(model: NetworkEstimator, prepared: Prepared, rows: np.ndarray) -> np.ndarray:
@@ -202,7 +242,8 @@ def held_losses(model: NetworkEstimator, prepared: Prepared, rows: np.ndarray) -
     import torch
 
     target = torch.from_numpy(prepared.y[rows])
-    each = torch.stack([prepared.loss(out, target) for out in model._values(prepared.X[rows])])
+    loss = model._likelihood()
+    each = torch.stack([loss(out, target) for out in model._values(prepared.X[rows])])
     return np.asarray(log(len(each)) - torch.logsumexp(-each.double(), 0).numpy())
 
 

@@ -1,6 +1,5 @@
 """Samples, labels, rows and weights: checked once, and shared where problems share them."""
 
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -10,7 +9,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_array, check_consistent_length
 from sklearn.utils.validation import _check_sample_weight, _check_y, validate_data
 
-from .._arrays import to_numpy
+from .._arrays import is_frame, to_numpy, with_text_names
 from .._validation import as_labels, check_number
 from ..exceptions import InvalidValueError, LabelError, OptionError, ShapeError
 from . import _sources, _table
@@ -43,6 +42,7 @@ class SampleCache:
 
     def __init__(self) -> None:
         self._known: dict[tuple[Any, ...], tuple[Any, NetworkInputs]] = {}
+        self._columns: dict[int, list[_table.Column] | None] = {}
 
     def samples(self, model: "NetworkEstimator", problem: Problem) -> NetworkInputs:
         """Return the checked inputs of a problem, and tell the model their names and number."""
@@ -51,12 +51,13 @@ class SampleCache:
         ):
             return self._from_source(model, problem)
         X_held = None if problem.validation is None else as_pair(problem.validation)[0]
-        key = id(problem.X), id(X_held), model._scaling_kind()
-        if key in self._known:
-            validate_data(model, with_text_names(problem.X), skip_check_array=True)
-            return self._labeled(self._known[key][1], problem)
         given_X = with_text_names(as_array(problem.X))
-        columns = _table.learn_columns(given_X) if model.module is None else None
+        columns = self._columns_of(problem, given_X) if model.module is None else None
+        # What the columns hold may differ between rows; where it does not, samples are shared.
+        key = id(problem.X), id(X_held), model._scaling_kind(), repr(columns)
+        if key in self._known:
+            validate_data(model, given_X, skip_check_array=True)
+            return self._labeled(self._known[key][1], problem)
         X = _inputs(model, given_X, columns, reset=True, ensure_min_samples=2)
         rounding = float(np.finfo(X.dtype).eps)
         given = len(X)
@@ -74,6 +75,16 @@ class SampleCache:
         # The inputs are kept too, so that no other object gets their id.
         self._known[key] = (problem.X, X_held), samples
         return self._labeled(samples, problem)
+
+    def _columns_of(self, problem: Problem, X: Any) -> list[_table.Column] | None:
+        """Return what the columns of a table hold in the rows of a problem."""
+        key = id(problem.X)
+        if key not in self._columns:
+            self._columns[key] = _table.learn_columns(X)
+        whole = self._columns[key]
+        if whole is None or (problem.rows is None and problem.sample_weight is None):
+            return whole
+        return _table.learn_columns(X, _rows_and_weight(problem, len(X))[0])
 
     @staticmethod
     def _labeled(samples: NetworkInputs, problem: Problem) -> NetworkInputs:
@@ -126,9 +137,36 @@ def _inputs(
             _table.encode(columns, X), ensure_min_samples=options.get("ensure_min_samples", 1)
         )
         return np.asarray(X)
-    return np.asarray(
-        validate_data(model, X, allow_nd=True, dtype=[np.float64, np.float32], **options)
-    )
+    kinds = [np.float64, np.float32]
+    try:
+        array = np.asarray(
+            validate_data(
+                model, X, allow_nd=True, dtype=kinds, ensure_all_finite="allow-nan", **options
+            )
+        )
+    except ValueError:
+        if model.module is None:
+            _table.refuse_text(X)
+        raise
+    if array.size and np.isnan(array.min()):
+        raise _gap(model, X, array, options["reset"])
+    return array
+
+
+def _gap(model: "NetworkEstimator", X: Any, array: np.ndarray, reset: bool) -> InvalidValueError:
+    """Return the error for a missing number where none can be taken."""
+    sample, *place = map(int, np.argwhere(np.isnan(array))[0])
+    if model.module is not None or array.ndim != 2:
+        return InvalidValueError(
+            f"X is NaN in sample {sample}; a module gets numbers as they are, so fill it in, or "
+            "leave the sample out"
+        )
+    if reset:
+        return InvalidValueError(
+            f"column {place[0]} is NaN in sample {sample}; pass an array of floats or a DataFrame, "
+            "whose missing numbers are filled in"
+        )
+    return _table.new_gap(X.columns[place[0]] if is_frame(X) else place[0], sample)
 
 
 def new_inputs(model: "NetworkEstimator", X: Any) -> Any:
@@ -171,17 +209,7 @@ def as_pair(validation: Any) -> tuple[Any, Any]:
 
 def used_rows(problem: Problem, samples: NetworkInputs) -> tuple[np.ndarray, np.ndarray | None]:
     """Return the rows to learn from and weights for all samples; rows of weight 0 are left out."""
-    rows = _rows(problem.rows, samples.given)
-    if problem.sample_weight is None:
-        weight = None
-    else:
-        weight = _check_sample_weight(
-            as_array(problem.sample_weight),
-            np.empty(samples.given),
-            dtype=np.float64,
-            ensure_non_negative=True,
-        )
-        rows = rows[weight[rows] > 0]
+    rows, weight = _rows_and_weight(problem, samples.given)
     if len(rows) < 2:
         raise ShapeError(
             f"at least 2 samples are needed to learn from; got n_samples = {len(rows)}"
@@ -192,6 +220,22 @@ def used_rows(problem: Problem, samples: NetworkInputs) -> tuple[np.ndarray, np.
         held = np.full(len(samples.X) - len(weight), weight[rows].mean())
         weight = np.concatenate([weight, held])
     return rows, weight
+
+
+def _rows_and_weight(problem: Problem, samples: int) -> tuple[np.ndarray, np.ndarray | None]:
+    """Return the rows with a weight above 0, and the weights of those to learn from."""
+    rows = _rows(problem.rows, samples)
+    if problem.sample_weight is None:
+        return rows, None
+    weight = np.asarray(
+        _check_sample_weight(
+            as_array(problem.sample_weight),
+            np.empty(samples),
+            dtype=np.float64,
+            ensure_non_negative=True,
+        )
+    )
+    return rows[weight[rows] > 0], weight
 
 
 def _rows(rows: Any, samples: int) -> np.ndarray:
@@ -287,25 +331,6 @@ def weighted_quantiles(
 def as_array(value: Any) -> Any:
     """Return tensors as arrays; frames stay, for the names of their columns."""
     return to_numpy(value, "X").array if type(value).__module__.startswith("torch") else value
-
-
-def with_text_names(X: Any, fitted: Any = None) -> Any:
-    """Return a frame with names of columns that scikit-learn accepts: all text, or no text.
-
-    Names of both kinds become text; for a model that was fitted without names, there are none.
-    """
-    if not _table.is_frame(X):
-        return X
-    names = list(X.columns)
-    if len({isinstance(name, str) for name in names}) > 1:
-        if fitted is not None and not hasattr(fitted, "feature_names_in_"):
-            return X.to_numpy()
-        names = [str(name) for name in names]
-        X = X.set_axis(names, axis=1)
-    twice = [name for name, count in Counter(names).items() if count > 1]
-    if twice:
-        raise InvalidValueError(f"X has more than one column {twice[0]!r}; give each its own name")
-    return X
 
 
 def forget(model: BaseEstimator) -> None:

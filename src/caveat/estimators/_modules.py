@@ -102,11 +102,8 @@ def core(model: "NetworkEstimator") -> Any:
             "module must be a torch.nn.Module, or a class or function that makes one without "
             f"arguments; got a {type(module).__name__}"
         )
-    fresh = model.fresh
-    if not isinstance(fresh, str | list | tuple | None):
-        raise OptionError(f"fresh must be names of parts of the module; got {fresh!r}")
     try:
-        made = as_factory(module, fresh)()
+        made = as_factory(module, getattr(model, "fresh_", ()))()
     except TypeError as error:
         raise OptionError(
             f"module could not be made: {error}; fix its arguments with "
@@ -117,14 +114,32 @@ def core(model: "NetworkEstimator") -> Any:
     return made
 
 
+def drawn_anew(model: "NetworkEstimator", X: Any) -> list[str]:
+    """Return the names of the parts of a user's module that each member draws anew."""
+    import torch
+
+    from ..nn.lockstep import fresh_parts
+
+    if not isinstance(model.fresh, str | list | tuple | None):
+        raise OptionError(f"fresh must be names of parts of the module; got {model.fresh!r}")
+    if model.module is None or model.fresh is None:
+        return []
+    with torch.random.fork_rng(devices=[]):
+        return fresh_parts(core(model), model.fresh, _few(X)[1])
+
+
 def try_out(model: "NetworkEstimator", X: Any) -> None:
     """Raise if a network does not fit data and task, before it is trained for hours."""
     import torch
 
+    from ..nn.lockstep import check_parts
     from ..nn.lockstep.sources import call
 
     with torch.random.fork_rng(devices=[]), torch.no_grad():
         network = make(model).eval()
+        # Without what stands before it, so that names are those that the user knows.
+        own = network if model.shape_ is None else network[-1]
+        check_parts(own, model.learning_rate, "learning_rate")
         if model.module is None:
             _check_layers(model, network)
             return

@@ -81,8 +81,8 @@ class NetworkEstimator(Savable, BaseEstimator):
         gradient stay as they are. The output is checked on two samples before the training.
     fresh : str, sequence of str or None
         Names of the parts of ``module`` whose weights are drawn anew for each member: by them
-        members differ that begin with the same weights. "head" is the last layer, unless a part has
-        that name; "all" is everything.
+        members differ that begin with the same weights. "head" is the last layer that is called,
+        unless a part has that name; "all" is everything.
     hidden : int or sequence of int
         Widths of the hidden layers, a number for a single one; only used without ``module``.
     activation : {"relu", "elu", "gelu", "selu", "silu", "tanh"}
@@ -138,7 +138,8 @@ class NetworkEstimator(Savable, BaseEstimator):
         "monitor". If it returns True, the member stops.
     cache_features : bool
         Whether what comes before all trained parts of a module, if it is frozen, is computed once
-        for all samples, members and epochs.
+        for all samples, members and epochs. Not if a data set is seen to change its samples: 32 of
+        them are read twice.
     random_state : int, Generator, RandomState or None
         Decides initial weights, order of samples and noise. With an integer a second fit gives the
         same model, and a fitted one always the same prediction.
@@ -155,6 +156,8 @@ class NetworkEstimator(Savable, BaseEstimator):
         For tables with categories or missing values, what each column holds. Up to 16 categories
         are inputs of their own, more are embedded; a category that ``fit`` did not see is 0 in all.
         A missing number is the median of its column, and another input says that it is missing.
+    fresh_ : list of str
+        Names of the parts of ``module`` that were drawn anew; "" is everything.
     state_ : dict of str to Tensor
         Weights and buffers of all members, stacked along the first axis, on the CPU. Members that
         diverged are left out, with a warning that names them.
@@ -278,6 +281,10 @@ class NetworkEstimator(Savable, BaseEstimator):
     def _loss(self) -> _data.Loss:
         raise NotImplementedError
 
+    def _likelihood(self) -> _data.Loss:
+        """Return the loss by which settings are judged: a trained one may weight samples."""
+        return self._loss()
+
     def _finish(self, values: Any) -> Any:
         """Return the prediction from raw outputs (members, samples, ...)."""
         raise NotImplementedError
@@ -338,6 +345,7 @@ class NetworkEstimator(Savable, BaseEstimator):
             self.columns_ = samples.columns
         training = self._training()
         _modules.try_out(self, samples.X)
+        self.fresh_ = _modules.drawn_anew(self, samples.X)
         state = self._scaling(samples, rows, weight)
         everything = held is None and len(rows) == len(samples.X)
         copies = []
@@ -487,7 +495,8 @@ class NetworkEstimator(Savable, BaseEstimator):
             if name not in self._free
         }
         samples = self.shape_ if self.shape_ is not None else id(X)
-        words = type(self), settings, id(self.module), samples, self._head(), unchecked
+        sizes = _table.embedded_sizes(getattr(self, "columns_", None))
+        words = type(self), settings, id(self.module), samples, sizes, self._head(), unchecked
         return repr(words)
 
     def _scaling(
@@ -601,27 +610,38 @@ class NetworkEstimator(Savable, BaseEstimator):
         from ..nn.lockstep._settings import as_device
 
         device = as_device(self.device)
-        state, place, networks = _NETWORKS.get(self, (None, None, None))
-        if state is not self.state_ or place != device:
+        seen, place, networks = _NETWORKS.get(self, ({}, None, None))
+        if place != device or not self._has_weights(seen):
             trained = self._trained()
             networks = [trained.module(i).to(device).eval() for i in range(len(trained))]
-            _NETWORKS[self] = self.state_, device, networks
+            _NETWORKS[self] = self._weights(), device, networks
         rows = torch.from_numpy(X).to(device)
         with torch.no_grad():
             return torch.stack([network(rows).float().cpu() for network in networks])
 
+    def _weights(self) -> dict[str, tuple[Any, int]]:
+        """Return the weights, and how often each was changed in place."""
+        return {
+            name: (value, -1 if value.is_inference() else value._version)
+            for name, value in self.state_.items()
+        }
+
+    def _has_weights(self, seen: Mapping[str, tuple[Any, int]]) -> bool:
+        """Whether the weights are those that something was made from."""
+        now = self._weights()
+        return now.keys() == seen.keys() and all(
+            value is seen[name][0] and version == seen[name][1]
+            for name, (value, version) in now.items()
+        )
+
     def _trained(self) -> Any:
         """Return the members as the training gave them."""
-        import torch
-
         from ..nn.lockstep import Trained
 
         count = len(next(iter(self.state_.values())))
-        with torch.random.fork_rng(devices=[]):
-            network = self._network()
         return Trained(
             self.state_, ["finished"] * count, np.zeros(count), [], self.engine_, 0.0,
-            self._network, network,
+            self._network,
         )  # fmt: skip
 
     def _plan(self, X: Any) -> Any:
@@ -630,8 +650,8 @@ class NetworkEstimator(Savable, BaseEstimator):
         from ..nn.lockstep._settings import as_device
 
         device = as_device(self.device)
-        state, place, plan = _PLANS.get(self, (None, None, None))
-        if state is not self.state_ or place != device:
+        seen, place, plan = _PLANS.get(self, ({}, None, None))
+        if place != device or not self._has_weights(seen):
             plan = explain(self._trained().module(0), X, device=device)
-            _PLANS[self] = self.state_, device, plan
+            _PLANS[self] = self._weights(), device, plan
         return plan

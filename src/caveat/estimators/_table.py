@@ -7,11 +7,13 @@ them; and last the code of each column with many, which the network embeds. A ca
 not see is 0 in all of these.
 """
 
+from datetime import date, time, timedelta
 from typing import Any
 
 import numpy as np
 from sklearn.utils import assert_all_finite
 
+from .._arrays import is_frame
 from ..exceptions import InvalidValueError
 
 MOST_ONE_HOT = 16
@@ -22,25 +24,24 @@ NUMBER, ONE_HOT, EMBEDDED = "number", "one-hot", "embedded"
 Column = dict[str, Any]
 
 
-def is_frame(X: Any) -> bool:
-    """Whether X is a frame of pandas."""
-    return hasattr(X, "columns") and type(X).__module__.startswith("pandas")
+def learn_columns(X: Any, rows: Any = slice(None)) -> list[Column] | None:
+    """Return what each column holds; None where all are numbers, and none is missing.
 
-
-def learn_columns(X: Any) -> list[Column] | None:
-    """Return what each column holds; None where all are numbers, and none is missing."""
+    The type of a column, and whether it may have gaps, are those of the whole table; categories and
+    centers are learned from some rows alone.
+    """
     if is_frame(X):
-        columns = [_learn(X.iloc[:, i], name) for i, name in enumerate(X.columns)]
-        plain = all(column["kind"] == NUMBER and not column["missing"] for column in columns)
+        columns = [_learn(X.iloc[:, i], name, rows) for i, name in enumerate(X.columns)]
+        plain = all(column["kind"] == NUMBER and not column["gaps"] for column in columns)
         return None if plain else columns
     if not isinstance(X, np.ndarray) or X.ndim != 2 or X.dtype.kind != "f" or not X.size:
         return None
     # The least of a column is missing if anything is.
     if not np.isnan(X.min()):
         return None
-    if np.isnan(X).all():
+    if len(X[rows]) and np.isnan(X[rows]).all():
         raise InvalidValueError("X holds no value: all are NaN, which stands for a missing one")
-    return [_number(X[:, i], i) for i in range(X.shape[1])]
+    return [_number(X[:, i], i, rows) for i in range(X.shape[1])]
 
 
 def encode(columns: list[Column], X: Any) -> np.ndarray:
@@ -51,11 +52,9 @@ def encode(columns: list[Column], X: Any) -> np.ndarray:
         if column["kind"] == NUMBER:
             numbers = _numbers(pick(i), column["name"])
             missing = np.isnan(numbers)
-            if missing.any() and not column["missing"]:
-                raise InvalidValueError(
-                    f"column {column['name']!r} is NaN in sample {int(missing.argmax())}, and fit "
-                    "saw no missing value in it; fill it in, or fit with samples that lack it"
-                )
+            # Files of earlier versions do not say whether there may be gaps.
+            if missing.any() and not column.get("gaps", column["missing"]):
+                raise new_gap(column["name"], int(missing.argmax()))
             parts[NUMBER].append(np.where(missing, column["center"], numbers))
             if column["missing"]:
                 parts["missing"].append(missing)
@@ -67,6 +66,28 @@ def encode(columns: list[Column], X: Any) -> np.ndarray:
             parts[ONE_HOT] += [codes == code for code in range(1, size_of(column))]
     arrays = [np.asarray(part, dtype=np.float64) for each in parts.values() for part in each]
     return np.stack(arrays, axis=1)
+
+
+def new_gap(name: Any, sample: int) -> InvalidValueError:
+    """Return the error for a missing number in a column of which no gap is known."""
+    return InvalidValueError(
+        f"column {name!r} is NaN in sample {sample}, and fit saw no missing value in it; fill it "
+        "in, or fit with samples that lack it"
+    )
+
+
+def refuse_text(X: Any) -> None:
+    """Raise if a table of numbers holds text, and say where."""
+    framed = is_frame(X)
+    table = X.to_numpy(dtype=object) if framed else np.asarray(X, dtype=object)
+    for place in np.ndindex(table.shape[:2] if table.ndim == 2 else (0,)):
+        if isinstance(table[place], str):
+            sample, column = place
+            name = X.columns[column] if framed else column
+            raise InvalidValueError(
+                f"column {name!r} must hold numbers; got {table[place]!r} in sample {sample}"
+                + ("" if framed else "; pass a DataFrame, whose columns may hold categories")
+            )
 
 
 def count_numbers(columns: list[Column]) -> int:
@@ -84,15 +105,15 @@ def size_of(column: Column) -> int:
     return 1 + len(column["values"]) + int(column["missing"])
 
 
-def _learn(values: Any, name: Any) -> Column:
+def _learn(values: Any, name: Any, rows: Any) -> Column:
+    from pandas import Period
+
     kind = getattr(values.dtype, "kind", "O")
     if kind in "mM":
-        raise InvalidValueError(
-            f"column {name!r} holds dates or durations; turn them into numbers, such as days since "
-            "a day"
-        )
+        raise _of_dates(name)
     if kind in "biufc" or _holds_numbers(values):
-        return _number(_numbers(values, name), name)
+        return _number(_numbers(values, name), name, rows)
+    values = values.iloc[rows]
     known = values.dropna()
     try:
         distinct = sorted(known.unique().tolist(), key=lambda value: (str(type(value)), str(value)))
@@ -101,10 +122,19 @@ def _learn(values: Any, name: Any) -> Column:
         raise InvalidValueError(
             f"column {name!r} must hold numbers or categories; got a {type(first).__name__}"
         ) from None
+    if any(isinstance(value, date | time | timedelta | Period) for value in distinct):
+        raise _of_dates(name)
     missing = len(known) < len(values)
     few = len(distinct) + missing <= MOST_ONE_HOT
     kind = ONE_HOT if few else EMBEDDED
     return {"name": name, "kind": kind, "missing": missing, "values": distinct}
+
+
+def _of_dates(name: Any) -> InvalidValueError:
+    return InvalidValueError(
+        f"column {name!r} holds dates or durations; turn them into numbers, such as days since a "
+        "day"
+    )
 
 
 def _holds_numbers(values: Any) -> bool:
@@ -117,11 +147,17 @@ def _holds_numbers(values: Any) -> bool:
     )
 
 
-def _number(numbers: np.ndarray, name: Any) -> Column:
-    missing = np.isnan(numbers)
-    known = numbers[~missing]
-    center = float(np.median(known)) if len(known) else 0.0
-    return {"name": name, "kind": NUMBER, "missing": bool(missing.any()), "center": center}
+def _number(numbers: np.ndarray, name: Any, rows: Any) -> Column:
+    gaps = np.isnan(numbers)
+    missing = gaps[rows]
+    known = numbers[rows][~missing]
+    return {
+        "name": name,
+        "kind": NUMBER,
+        "missing": bool(missing.any()),
+        "gaps": bool(gaps.any()),
+        "center": float(np.median(known)) if len(known) else 0.0,
+    }
 
 
 def _numbers(values: Any, name: Any) -> np.ndarray:

@@ -226,7 +226,7 @@ class NetworkRegressor(TargetEstimator):
 
     head: str = "mean-std"
     max_std: float | None = MAX_STD
-    beta: float = 0.0
+    beta: float | str = 0.0
 
     def _head(self) -> tuple[str, dict[str, Any], tuple[int, ...]]:
         if self.head not in ("mean-std", "mean"):
@@ -239,10 +239,14 @@ class NetworkRegressor(TargetEstimator):
     def _loss(self) -> Loss:
         from ..nn import losses
 
-        beta = check_number(self.beta, "beta", 0, 1)
-        if self.head == "mean":
-            return losses.squared_error
-        return partial(losses.beta_nll, beta=beta) if beta else losses.gaussian_nll
+        beta = check_number(self._setting("beta"), "beta", 0, 1)
+        plain = self._likelihood()
+        return partial(losses.beta_nll, beta=beta) if beta and self.head != "mean" else plain
+
+    def _likelihood(self) -> Loss:
+        from ..nn import losses
+
+        return losses.squared_error if self.head == "mean" else losses.gaussian_nll
 
     def _constant_losses(self, codes: np.ndarray, held: np.ndarray) -> np.ndarray:
         # Standardized targets have mean 0 and variance 1.

@@ -41,7 +41,7 @@ class AnchoredEnsemble(DeepEnsemble, LeavesOpen):
         strength = self._strength(self.prior_std, self._noise())
         return {"anchor": "drawn", "anchor_strength": strength}
 
-    def _candidates(self, per_epoch: int) -> list[Settings]:
+    def _lengths(self, per_epoch: int) -> list[Settings]:
         return short_or_long(per_epoch, ANCHORED_STEPS)
 
     def _noise(self) -> float:

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from .._constructors import declared
+from .._defaults import EPOCHS, LIKELIHOOD_WEIGHTS, RANDOM_STEPS
 from .._validation import check_integer, check_number
 from ..exceptions import OptionError
+from ._choice import AUTO, LeavesOpen, Settings, enough_epochs
 from ._tasks import NetworkClassifier, NetworkRegressor
 from .mc_dropout import MonteCarlo
 
@@ -17,11 +19,14 @@ if TYPE_CHECKING:
 
 
 @declared(kw_only=True)
-class Variational(MonteCarlo):
+class Variational(MonteCarlo, LeavesOpen):
     r"""A network with Gaussian weights.
 
     Parameters
     ----------
+    epochs : int or "auto"
+        How often the samples are seen. "auto": 100 times; from 100 samples on as often as it takes
+        for 4,000 steps, if that is more.
     prior : float, three floats or caveat.nn.layers.Prior
         Prior of the weights: a standard deviation, or ``(weight, std1, std2)`` of a mixture of two
         Gaussians. No effect with ``module``.
@@ -31,8 +36,10 @@ class Variational(MonteCarlo):
     initial_std : float
         Standard deviation of all weights before training; by default a tenth over the square root
         of a layer's number of inputs. No effect with ``module``.
-    likelihood_weight : float
-        Weight :math:`\lambda` of the mean log likelihood.
+    likelihood_weight : float or "auto"
+        Weight :math:`\lambda` of the mean log likelihood. "auto": 1, or 3 or 10 where held-out
+        samples speak against 1; see ``chosen_``. As much as each sample counts more than once, the
+        posterior is narrower. With a number as ``divergence_weight`` it is 1.
     divergence_weight : float or "per-sample"
         Weight :math:`\kappa` of the divergence; "per-sample" is one over the number of samples:
         with ``likelihood_weight=1`` the evidence lower bound. A smaller one tempers the posterior.
@@ -41,10 +48,11 @@ class Variational(MonteCarlo):
         the work.
     """
 
+    epochs: int | str = EPOCHS
     prior: Any = 1.0
     initial_mean: float | None = None
     initial_std: float | None = None
-    likelihood_weight: float = 1.0
+    likelihood_weight: float | str = 1.0
     divergence_weight: float | Literal["per-sample"] = "per-sample"
     draws: int = 1
 
@@ -55,13 +63,21 @@ class Variational(MonteCarlo):
 
     _early_stopping = False  # the posterior is more than its likelihood
 
+    def _usual(self) -> Settings:
+        return {**super()._usual(), "likelihood_weight": LIKELIHOOD_WEIGHTS[0]}
+
+    def _candidates(self, per_epoch: int) -> list[Settings]:
+        epochs = enough_epochs(per_epoch, RANDOM_STEPS)
+        weights = LIKELIHOOD_WEIGHTS if self.divergence_weight == "per-sample" else (1.0,)
+        return [{"epochs": epochs, "likelihood_weight": weight} for weight in weights]
+
     def _own_training(self) -> dict[str, Any]:
         weight = self.divergence_weight
         if weight != "per-sample":
             weight = check_number(weight, "divergence_weight (if not 'per-sample')")
         return {
             "likelihood_weight": check_number(
-                self.likelihood_weight, "likelihood_weight", closed="neither"
+                self._setting("likelihood_weight"), "likelihood_weight", closed="neither"
             ),
             "penalty_weight": weight,
             "draws": check_integer(self.draws, "draws"),
@@ -120,3 +136,6 @@ class BayesByBackpropClassifier(Variational, NetworkClassifier):
 @declared(kw_only=True)
 class BayesByBackpropRegressor(Variational, NetworkRegressor):
     """One network for numbers with Gaussian weights; see `BayesByBackpropClassifier`."""
+
+    likelihood_weight: float | str = AUTO
+    epochs: int | str = AUTO

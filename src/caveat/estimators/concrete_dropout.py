@@ -3,7 +3,7 @@
 from typing import Any
 
 from .._constructors import declared
-from .._defaults import EPOCHS, LENGTH_SCALE, RANDOM_STEPS, RATE
+from .._defaults import BETA, EPOCHS, LENGTH_SCALE, RANDOM_STEPS, RATE
 from .._validation import check_number
 from ._choice import AUTO, Settings, short_or_long
 from ._tasks import NetworkClassifier, NetworkRegressor
@@ -36,6 +36,9 @@ class ConcreteDropout(WithRate):
         return {"penalty_weight": "per-sample"}
 
     def _candidates(self, per_epoch: int) -> list[Settings]:
+        return []  # the rate is learned
+
+    def _lengths(self, per_epoch: int) -> list[Settings]:
         return short_or_long(per_epoch, RANDOM_STEPS)
 
     def _adjust(self, network: Any) -> None:
@@ -67,6 +70,23 @@ class ConcreteDropoutClassifier(ConcreteDropout, NetworkClassifier):
 
 @declared(kw_only=True)
 class ConcreteDropoutRegressor(ConcreteDropout, NetworkRegressor):
-    """One network for numbers with learned dropout rates; see `ConcreteDropoutClassifier`."""
+    """One network for numbers with learned dropout rates; see `ConcreteDropoutClassifier`.
+
+    Parameters
+    ----------
+    beta : float or "auto"
+        As elsewhere. "auto": 0, or a half for a longer training if held-out samples speak for it,
+        which may become too sure of some samples otherwise; see ``chosen_``.
+    """
 
     epochs: int | str = AUTO
+    beta: float | str = AUTO
+
+    def _usual(self) -> Settings:
+        return {**super()._usual(), "beta": 0.0}
+
+    def _lengths(self, per_epoch: int) -> list[Settings]:
+        short, long = super()._lengths(per_epoch)
+        if self.epochs != AUTO or short == long:
+            return []
+        return [{**short, "beta": 0.0}, {**long, "beta": BETA}, {**long, "beta": 0.0}]

@@ -26,12 +26,13 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
+from .._arrays import with_text_names
 from .._constructors import declared
 from .._defaults import MEMBERS
 from .._random import generator
 from .._validation import as_weights, check_flags, check_integer
 from ..exceptions import InvalidValueError, LabelError, OptionError, ShapeError
-from ._data import as_array, forget, target_names, with_text_names
+from ._data import as_array, forget, target_names
 from ._fitting import fit_many
 from ._join import join_members
 from ._problem import Problem

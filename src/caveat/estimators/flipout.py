@@ -1,6 +1,7 @@
 """Flipout: Gaussian weights, whose noise has other signs in every row of a batch."""
 
 from .._constructors import declared
+from ._choice import AUTO
 from ._tasks import NetworkClassifier, NetworkRegressor
 from .bayes_by_backprop import Variational
 
@@ -31,3 +32,6 @@ class FlipoutClassifier(Flipout, NetworkClassifier):
 @declared(kw_only=True)
 class FlipoutRegressor(Flipout, NetworkRegressor):
     """One network for numbers with Gaussian weights and Flipout; see `FlipoutClassifier`."""
+
+    likelihood_weight: float | str = AUTO
+    epochs: int | str = AUTO

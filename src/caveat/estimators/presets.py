@@ -33,7 +33,13 @@ _METHODS: dict[str, dict[str, Any]] = {
     "mc-dropout": _RANDOM,
     "dropconnect": _RANDOM,
     "deep-ensemble": {"members": 10, "prior_std": None},
-    "flipout": {"prior": (0.5, 5.0, 2.0), "where": "last", "passes": 50, "epochs": 500},
+    "flipout": {
+        "prior": (0.5, 5.0, 2.0),
+        "likelihood_weight": 1.0,
+        "where": "last",
+        "passes": 50,
+        "epochs": 500,
+    },
 }
 """Settings that each method of the disentanglement experiments adds."""
 
@@ -97,12 +103,12 @@ def preset(
     ====================  ==========================================================================
 
     Those for pulse waves (ppg) come from a comparison of techniques: AdamW with rates of 1e-5
-    (AlexNet) and 1e-4, stopped after 15 epochs without a better validation loss, a dropout of 0.2
-    (AlexNet) and 0.05 with 50 passes, 5 members, and quantiles at -2, -1, 0, 1 and 2 standard
-    deviations of a Gaussian. Pass the validation samples of a split by subject to ``fit``. In the
-    paper the rate is halved after 8 epochs without progress, and fibrillation is stopped by the
-    area under the ROC curve; here the rate is constant, and the loss decides. The largest number of
-    epochs is not printed; here it is 100.
+    (AlexNet) and 1e-4, stopped after 15 epochs without a new best on validation samples, a dropout
+    of 0.2 (AlexNet) and 0.05 with 50 passes, 5 members, and quantiles at -2, -1, 0, 1 and 2
+    standard deviations of a Gaussian. Pass the validation samples of a split by subject to ``fit``.
+    For fibrillation the area under the ROC curve decides which epoch is the best, and the rate is
+    halved after 8 epochs without a new one; for blood pressures the loss decides, at a constant
+    rate. The largest number of epochs is not printed; here it is 100.
 
     "wine", "two-moons", the networks for images and "bci" come from a study of whether aleatoric
     and epistemic uncertainty can be told apart: Adam with a rate of 0.001, batches of 128 and 100

@@ -21,12 +21,12 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 from sklearn.utils.validation import _is_fitted, check_is_fitted, validate_data
 
+from .._arrays import with_text_names
 from .._constructors import declared
 from .._parallel import map_threads
 from .._validation import check_fraction
 from ..exceptions import OptionError, UnsupportedPredictionError
 from ..predictions import Categorical, Gaussian, Quantiles
-from ._data import with_text_names
 from ._join import as_member, as_probabilities, join_members, places_of
 from .interface import PredictsIntervals
 

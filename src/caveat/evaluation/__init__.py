@@ -1,24 +1,23 @@
-"""All the numbers, how sure each one is, and what to do: evaluate, compare, recommend, triage."""
+"""All the numbers, how sure each one is, and what they mean: evaluate, compare, recommend."""
+
+from typing import TYPE_CHECKING
 
 from .._docstrings import describe_package, entries_of
+from .._renamed import old_names
 from .answers import evaluate
 from .comparison import ComparedRow, Comparison, compare
 from .recommend import Recommendation
 from .reference import ReferenceRow, reference_values
 from .result import Evaluation
-from .triage import OperatingCurve, Triage, TriagePolicy
 from .verdict import Statement, Verdict
 
 __all__ = [
     "ComparedRow",
     "Comparison",
     "Evaluation",
-    "OperatingCurve",
     "Recommendation",
     "ReferenceRow",
     "Statement",
-    "Triage",
-    "TriagePolicy",
     "Verdict",
     "compare",
     "evaluate",
@@ -45,3 +44,6 @@ random_state : int or Generator
     Seed of the resamples.
 """)
 describe_package(__name__, PARAMETERS)
+
+if not TYPE_CHECKING:  # pragma: no branch
+    __getattr__ = old_names(__name__)

@@ -81,13 +81,29 @@ class Case:
             names = ", ".join(f"{name} {_number(self.skills[name])}" for name in self.worse)
             result.append(f"Clearly worse by {_words(self.skill)}: {names}.")
         best, most = chosen.tied[0], min(self.values, key=self.values.__getitem__)
-        if self.primary != self.skill and most in self.worse and chosen.technique:
+        dear = self.primary != self.skill and most in self.worse and chosen.technique
+        if dear and best not in self._not_worse(self.primary, self.reliable, list(self.values)):
             cost = self.skills[most] - self.skills[best]
             result.append(
                 f"{most} has a lower {self.what} ({_number(self.values[most])}), which would cost "
                 f"{_number(cost)} in {_words(self.skill)}; recalibrating {best} may give both."
             )
-        return result
+        return [*result, *self._ranks_better(best)]
+
+    def _ranks_better(self, best: str) -> list[str]:
+        """Return a hint where one that was excluded distinguishes the classes clearly better."""
+        rows = {
+            row.technique: row
+            for row in self.comparison.matching(metric="roc_auc_score", group="")
+            if row.one_class is None
+        }
+        first = next((name for name, row in rows.items() if row.best), "")
+        if first not in self.worse or rows[best].tied:
+            return []
+        return [
+            f"{first} distinguishes the classes better (ROC AUC {_number(rows[first].value)} "
+            f"against {_number(rows[best].value)}): recalibrating it may win."
+        ]
 
     def _not_worse(self, metric: str, answers: Answers, names: list[str]) -> list[str]:
         """Return the best by a metric, then those that cannot be distinguished from it."""

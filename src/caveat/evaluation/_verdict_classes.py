@@ -34,6 +34,7 @@ from ._verdict_direction import (
     class_event,
     direction_of,
     estimated,
+    known_means,
     top_event,
 )
 from ._verdict_evidence import (
@@ -46,6 +47,7 @@ from ._verdict_evidence import (
     Evidence,
     Finding,
     coverage_state,
+    factor_state,
     normal_limit,
     size_state,
     unique_rows,
@@ -58,8 +60,33 @@ _MOST_CLASSES = 3
 
 def class_findings(evidence: Evidence) -> list[Finding]:
     """Return findings on calibration, accuracy and absent classes."""
-    result = [*_calibration(evidence), _accuracy(evidence), _absent_classes(evidence)]
+    result = [
+        _wrong_way(evidence), *_calibration(evidence), _accuracy(evidence),
+        _absent_classes(evidence),
+    ]  # fmt: skip
     return [finding for finding in result if finding is not None]
+
+
+def _wrong_way(evidence: Evidence) -> Finding | None:
+    """Return a finding on probabilities of two classes that rank the samples in reverse."""
+    labels = evidence.evaluation.prediction.classes.tolist()
+    row = evidence.one("roc_auc_score")
+    if len(labels) != 2 or row is None or np.isnan(row.low) or not evidence.enough(row):
+        return None
+    if not row.high < 0.5:
+        return None
+    pairs = share_with_interval(
+        replace(row, value=1 - row.value, low=1 - row.high, high=1 - row.low),
+        evidence.confidence, " of such pairs",
+    )  # fmt: skip
+    text = (
+        f"Its probabilities point the wrong way: of a sample of class={labels[0]} and one of "
+        f"class={labels[1]}, the first has the higher probability of class={labels[1]} in {pairs}."
+    )
+    return Finding(
+        "ranking", FindingState.OFF, Statement("bad", text, (row,)),
+        names=tuple(f"class={label}" for label in labels),
+    )  # fmt: skip
 
 
 def _calibration(evidence: Evidence) -> list[Finding]:
@@ -93,7 +120,8 @@ def group_predicted(evidence: Evidence, row: Row, looked_at: int) -> tuple[Predi
     ] or [None]
     of_class = row.metric == "positive_calibration_error"
     if rows is not None:
-        event = (class_event(evaluation, 1) if of_class else top_event(evaluation)).take(rows)
+        event = class_event(evaluation, 1) if of_class else top_event(evaluation)
+        event = event.take(rows, known_means(evaluation, row.place, 1 if of_class else None))
     elif row.place in evaluation.group_samples:
         p, truth, weight = evaluation.group_samples[row.place]
         event = binary_event(p, truth, weight, top=not of_class)
@@ -136,6 +164,8 @@ def _judged(evidence: Evidence, predicted: Predicted) -> Finding:
     enough = evidence.enough(row)
     state = size_state(bounds, SMALL, TOLERABLE) if enough else FindingState.UNSURE
     also = f" {capitalized(predicted.average)}."
+    open_rate = state in GOOD and _is_rate_open(evidence, predicted)
+    state = FindingState.UNSURE if open_rate else state
     rare = enough and state is not FindingState.OFF and _much_for_a_rare_class(evidence, predicted)
     direction = direction_of(evidence, predicted, rare)
     if state is FindingState.OFF or rare:
@@ -154,6 +184,8 @@ def _judged(evidence: Evidence, predicted: Predicted) -> Finding:
             else "what it says and how often it is right differ"
         )
         text = f"{subject} {how}: {what} {off}.{also}{direction.lean}"
+    elif open_rate:
+        text = _rate_unsure(evidence, predicted, off)
     elif enough and bounds.low > 0:
         state = FindingState.SOMEWHAT
         text = (
@@ -222,6 +254,25 @@ def _much_for_a_rare_class(evidence: Evidence, predicted: Predicted) -> bool:
     """Return whether a class is predicted too often or too rarely by a relevant factor."""
     limit = normal_limit(evidence.confidence)
     return bool(predicted.name) and predicted.event.factor(limit) > 1 + TOLERABLE_RATIO
+
+
+def _is_rate_open(evidence: Evidence, predicted: Predicted) -> bool:
+    """Return whether the frequency of a rare class may be off by more than a tolerable factor."""
+    if not predicted.name or not predicted.event.is_rare:
+        return False
+    return factor_state(predicted.event.ratio(normal_limit(evidence.confidence))) not in GOOD
+
+
+def _rate_unsure(evidence: Evidence, predicted: Predicted, off: str) -> str:
+    """Return that a small error in points may be a large one of a rare class."""
+    ratio = predicted.event.ratio(normal_limit(evidence.confidence))
+    event = predicted.event
+    which = predicted.name if event.was <= 0.5 else f"what is not {predicted.name}"
+    return (
+        f"Too few samples to say whether {lowered(predicted.subject)} can be taken at face value: "
+        f"{predicted.they} off {off}, but {which} is rare. It may be {ratio.low:.1f} to "
+        f"{ratio.high:.1f} times as frequent as predicted: {predicted.averages}."
+    )
 
 
 def _unsure(evidence: Evidence, predicted: Predicted, accuracy: Row | None, off: str) -> str:
@@ -345,9 +396,7 @@ def _accuracy(evidence: Evidence) -> Finding | None:
     row = evidence.one("accuracy_score")
     if row is None:
         return None
-    weight = evidence.evaluation.sample_weight
-    common = np.bincount(evidence.evaluation.truth[:, 0].astype(np.intp), weights=weight)
-    naive = percent(float(common.max() / common.sum()))
+    naive = percent(max(evidence.class_shares))
     if evidence.measured and row.value in (0.0, 1.0):
         kind, other = ("right", "wrong") if row.value else ("wrong", "right")
         text = (
@@ -367,8 +416,8 @@ def _accuracy(evidence: Evidence) -> Finding | None:
 def _absent_classes(evidence: Evidence) -> Finding | None:
     """Return a finding on classes without a sample."""
     labels = [str(label) for label in evidence.evaluation.prediction.classes.tolist()]
-    seen = set(evidence.evaluation.truth[:, 0].astype(np.intp).tolist())
-    absent = [f"class={label}" for code, label in enumerate(labels) if code not in seen]
+    shares = zip(labels, evidence.class_shares, strict=True)
+    absent = [f"class={label}" for label, share in shares if not share]
     if not absent:
         return None
     text = f"No sample is truly {listed(absent, 'or')}: nothing here says how it does for them."
@@ -388,7 +437,7 @@ def set_findings(evidence: Evidence) -> list[Finding]:
     result = []
     if row is not None:
         promised = float(evidence.evaluation.prediction.coverage)
-        state = evidence.state(row, partial(coverage_state, promised=promised))
+        state = evidence.state(row, partial(coverage_state, promised=promised), share=True)
         often = _SETS.get(state, "as often as promised")
         end = f"{often} ({nominal(promised)})"
         summary = f"Its sets of classes hold the true one {often}"

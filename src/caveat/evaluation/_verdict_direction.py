@@ -12,7 +12,7 @@ from ..metrics import reliability_curve
 from ..results.judgments import FindingState
 from ..results.rows import Row
 from ..results.words import percent, whole
-from ._verdict_evidence import Evidence, normal_limit, weighted_mean
+from ._verdict_evidence import RARE, Bounds, Evidence, normal_limit, weighted_mean
 from .result import Evaluation, class_probabilities
 
 PROBABILITIES = "Its probabilities"
@@ -27,24 +27,26 @@ class Event:
     happened: FloatArray
     weight: FloatArray
     cluster: np.ndarray | None
+    means: tuple[float, float] | None = None
+    """The means of both, where the samples are some rows that stand for all."""
 
-    def take(self, rows: Any) -> "Event":
-        """Return the event for some of the samples."""
+    def take(self, rows: Any, means: tuple[float, float] | None = None) -> "Event":
+        """Return the event for some of the samples, of whom the means may be known."""
         cluster = None if self.cluster is None else self.cluster[rows]
         return replace(
             self, predicted=self.predicted[rows], happened=self.happened[rows],
-            weight=self.weight[rows], cluster=cluster,
+            weight=self.weight[rows], cluster=cluster, means=means,
         )  # fmt: skip
 
     @cached_property
     def says(self) -> float:
         """The mean predicted probability."""
-        return weighted_mean(self.predicted, self.weight)
+        return weighted_mean(self.predicted, self.weight) if self.means is None else self.means[0]
 
     @cached_property
     def was(self) -> float:
         """The observed frequency."""
-        return weighted_mean(self.happened, self.weight)
+        return weighted_mean(self.happened, self.weight) if self.means is None else self.means[1]
 
     @cached_property
     def error(self) -> float:
@@ -70,17 +72,26 @@ class Event:
         """
         return int(np.sign(self.says - self.was)) * (abs(self.says - self.was) > limit * self.error)
 
-    def factor(self, limit: float) -> float:
-        """Return the least factor between prediction and frequency; 1 if not significant.
+    def ratio(self, limit: float) -> Bounds:
+        """Return the observed frequency as a multiple of the predicted one, with its bounds.
 
-        It is the factor of the event or its opposite, whichever is rarer: 3 for 3 % instead of 1 %,
-        and for 97 % instead of 99 %.
+        It is that of the event or its opposite, whichever is rarer: a third for 3 % instead of
+        1 %, and for 97 % instead of 99 %.
         """
         says, was = (self.says, self.was) if self.was <= 0.5 else (1 - self.says, 1 - self.was)
         room = limit * self.error
-        if says > was + room:
-            return says / (was + room)
-        return (was - room) / max(says, 1e-12) if says < was - room else 1.0
+        ends = (each / max(says, 1e-12) for each in (was, max(was - room, 0.0), was + room))
+        return Bounds(*ends)
+
+    @property
+    def is_rare(self) -> bool:
+        """Whether a small error in points may be a large one of the event, or of its opposite."""
+        return min(self.was, 1 - self.was) < RARE
+
+    def factor(self, limit: float) -> float:
+        """Return the least factor between prediction and frequency; 1 if not significant."""
+        ratio = self.ratio(limit)
+        return max(1.0, ratio.low, 1 / max(ratio.high, 1e-12))
 
     def _error(self, lever: FloatArray) -> float:
         """Return the standard error of the mean of the lever times the excess.
@@ -90,24 +101,37 @@ class Event:
         """
         scale = self.weight * lever / self.weight.sum()
         gap = self.predicted - self.happened
-        scores = scale * (gap - (self.says - self.was))
-        if self.cluster is not None:
-            _, code = np.unique(self.cluster.astype(str), return_inverse=True)
-            scores = np.bincount(code, scores)
+        observed = _square_of_sum(scale * (gap - (self.says - self.was)), self.cluster)
         implied = np.sum(scale**2 * self.predicted * (1 - self.predicted))
-        return float(np.sqrt(max(np.sum(scores**2), implied)))
+        return float(np.sqrt(max(observed, implied)))
+
+
+def mean_and_error(
+    values: FloatArray, weight: FloatArray, cluster: np.ndarray | None
+) -> tuple[float, float]:
+    """Return a mean and its standard error."""
+    mean = weighted_mean(values, weight)
+    return mean, _square_of_sum(weight / weight.sum() * (values - mean), cluster) ** 0.5
+
+
+def _square_of_sum(scores: FloatArray, cluster: np.ndarray | None) -> float:
+    """Return the expected square of the sum of scores, of which clusters are independent."""
+    if cluster is not None:
+        _, code = np.unique(cluster.astype(str), return_inverse=True)
+        scores = np.bincount(code, scores).astype(np.float64)
+    return float(np.sum(scores**2))
 
 
 def class_event(evaluation: Evaluation, code: int) -> Event:
     """Return the event that a class is the true one."""
     p = class_probabilities(evaluation)[:, code]
-    return _event(evaluation, p, evaluation.truth[:, 0] == code)
+    return _event(evaluation, p, evaluation.truth[:, 0] == code, code)
 
 
 def top_event(evaluation: Evaluation) -> Event:
     """Return the event that the most probable class is the true one."""
     label, top = highest(class_probabilities(evaluation))
-    return _event(evaluation, top, label == evaluation.truth[:, 0])
+    return _event(evaluation, top, label == evaluation.truth[:, 0], None)
 
 
 def binary_event(p: FloatArray, truth: np.ndarray, weight: FloatArray, *, top: bool) -> Event:
@@ -117,10 +141,21 @@ def binary_event(p: FloatArray, truth: np.ndarray, weight: FloatArray, *, top: b
     return Event(np.maximum(p, 1 - p), ((p > 0.5) == truth).astype(np.float64), weight, None)
 
 
-def _event(evaluation: Evaluation, predicted: FloatArray, happened: np.ndarray) -> Event:
+def known_means(
+    evaluation: Evaluation, place: tuple[str, str], code: int | None
+) -> tuple[float, float] | None:
+    """Return the means of an event among all samples or in a group, if a summary knows them."""
+    totals = evaluation.totals.get(place)
+    return None if totals is None else totals.means.get(code)
+
+
+def _event(
+    evaluation: Evaluation, predicted: FloatArray, happened: np.ndarray, code: int | None
+) -> Event:
     weight = evaluation.sample_weight
     given = np.ones(len(predicted)) if weight is None else weight
-    return Event(predicted, happened.astype(np.float64), given, evaluation.cluster)
+    means = known_means(evaluation, ("", ""), code)
+    return Event(predicted, happened.astype(np.float64), given, evaluation.cluster, means)
 
 
 @dataclass(frozen=True)

@@ -23,18 +23,25 @@ TOLERABLE = 0.05
 SMALL_RATIO = 0.1
 TOLERABLE_RATIO = 0.2
 
+# A rare event may be off by half again as much and no more where it is taken at face value.
+RARE = 0.1
+TOLERABLE_FACTOR = 1.5
+
 # With fewer samples, or independent units, resampling itself is unreliable.
 LEAST_SAMPLES = 50
 LEAST_UNITS = 10
 # The least number of wrong, and of right, predictions for a claim on their ranking.
 LEAST_ERRORS = 10
 
+# A smaller area under the ROC curve is of no practical use.
+HARDLY = 0.6
+
 # A wider interval of a share says little about a group.
 WIDE = 0.2
 
 NOT_MEASURED = "how sure that is was not measured"
 
-MAIN = ("calibration", "classes", "coverage", "quantiles", "sets")
+MAIN = ("calibration", "classes", "coverage", "quantiles", "sets", "bias")
 """The topics of findings on all samples that the summary begins with."""
 
 UNRELIABLE = ("group calibration", "group coverage")
@@ -91,10 +98,31 @@ class Evidence:
     def units(self) -> float:
         """The effective number of independent samples: by weights (Kish), at most the clusters."""
         weight, cluster = self.evaluation.sample_weight, self.evaluation.cluster
-        result = float(self.samples)
-        if weight is not None and self.evaluation.stands_for is None:
+        result, whole = float(self.samples), self.evaluation.whole
+        if whole is not None:
+            result = whole.units
+        elif weight is not None:
             result = float(weight.sum() ** 2 / np.square(weight).sum())
         return result if cluster is None else min(result, len(np.unique(cluster.astype(str))))
+
+    @cached_property
+    def wrong(self) -> int:
+        """The number of wrong predictions of classes; about so many, if only some rows have it."""
+        whole, error = self.evaluation.whole, self.evaluation.error[:, 0]
+        if whole is not None and whole.wrong is not None:
+            return whole.wrong
+        return round(float(error.mean()) * self.samples)
+
+    @cached_property
+    def class_shares(self) -> list[float]:
+        """The share of each true class."""
+        evaluation = self.evaluation
+        if evaluation.whole is not None:
+            return list(evaluation.whole.shares)
+        truth = evaluation.truth[:, 0].astype(np.intp)
+        number = len(evaluation.prediction.classes)
+        counts = np.bincount(truth, evaluation.sample_weight, number)
+        return [float(count) for count in counts / counts.sum()]
 
     @cached_property
     def _by_metric(self) -> dict[str, list[Row]]:
@@ -122,10 +150,13 @@ class Evidence:
         curves = self.evaluation.curves
         return curves.get((metric, target), curves.get(metric))
 
-    def enough(self, row: Row) -> bool:
-        """Return whether there are enough samples, and independent units, for an interval."""
+    def enough(self, row: Row, *, share: bool = False) -> bool:
+        """Return whether there are enough samples, and independent units, for an interval.
+
+        That of a ``share`` needs no resampling, and holds for few samples.
+        """
         units = row.samples * self.units / self.samples
-        return row.samples >= LEAST_SAMPLES and units >= LEAST_UNITS
+        return units >= LEAST_UNITS and (share or row.samples >= LEAST_SAMPLES)
 
     def bounds(self, row: Row, looked_at: int = 1) -> Bounds:
         """Return the interval of a row, widened to hold for ``looked_at`` such rows at once."""
@@ -135,12 +166,18 @@ class Evidence:
         return Bounds(middle, low, high)
 
     def state(
-        self, row: Row, judge: Callable[[Bounds], FindingState], looked_at: int = 1
+        self,
+        row: Row,
+        judge: Callable[[Bounds], FindingState],
+        looked_at: int = 1,
+        *,
+        share: bool = False,
     ) -> FindingState:
         """Return how bounds are judged; rows without interval, or of few samples, are not."""
         if np.isnan(row.low):
             return FindingState.UNMEASURED
-        return judge(self.bounds(row, looked_at)) if self.enough(row) else FindingState.UNSURE
+        enough = self.enough(row, share=share)
+        return judge(self.bounds(row, looked_at)) if enough else FindingState.UNSURE
 
     @cached_property
     def targets(self) -> list[str]:
@@ -160,6 +197,15 @@ class Evidence:
 def normal_limit(confidence: float, looked_at: int = 1) -> float:
     """Return the two-sided normal quantile for several comparisons at once (Bonferroni)."""
     return score(1 - (1 - confidence) / max(looked_at, 1))
+
+
+def factor_state(bounds: Bounds) -> FindingState:
+    """Return the state of an observed rate as a multiple of the predicted one."""
+    least, most = 1 / (1 + TOLERABLE_RATIO), 1 + TOLERABLE_RATIO
+    if bounds.low > most or bounds.high < least:
+        return FindingState.OFF
+    good = bounds.low >= 1 / TOLERABLE_FACTOR and bounds.high <= TOLERABLE_FACTOR
+    return FindingState.NEARLY if good else FindingState.UNSURE
 
 
 def size_state(bounds: Bounds, small: float, tolerable: float) -> FindingState:
@@ -212,6 +258,7 @@ LEVELS: dict[FindingState, Level] = {
     FindingState.LOW: "bad",
     FindingState.HIGH: "bad",
     FindingState.MIXED: "bad",
+    FindingState.SHAPE: "bad",
     FindingState.SOMEWHAT: "unsure",
     FindingState.UNSURE: "unsure",
     FindingState.UNMEASURED: "info",

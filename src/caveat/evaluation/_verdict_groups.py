@@ -36,6 +36,9 @@ from ._verdict_evidence import (
     unique_rows,
 )
 
+_RARER = 0.8
+"""A class is clearly rarer than another with fewer samples than this share of it."""
+
 
 @dataclass(frozen=True)
 class _Question:
@@ -211,7 +214,10 @@ def _named(
     used = unique_rows([*worse, best, overall])
     names = tuple(row.group for row in worse)
     if question.topic == "accuracy" and name == evidence.evaluation.true_class:
-        text += " A rarer class is usually recognized less often, by perfect probabilities as well."
+        if all(row.samples < _RARER * other.samples for row, other in worse.items()):
+            text += (
+                " A rarer class is usually recognized less often, by perfect probabilities as well."
+            )
         return Finding("class accuracy", FindingState.NONE, Statement("info", text, used), names)
     reason = f"{after} {said[0]}"
     if question.topic == "calibration":

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..predictions import Interval
-from ..results.judgments import FindingState
+from ..results.judgments import GOOD, FindingState
 from ..results.rows import Row
 from ..results.words import (
     Statement,
@@ -23,7 +23,9 @@ from ..results.words import (
     percent_with_interval,
     share_with_interval,
 )
+from ._verdict_direction import mean_and_error
 from ._verdict_evidence import (
+    LEAST_UNITS,
     LEVELS,
     NOT_MEASURED,
     SMALL_RATIO,
@@ -31,6 +33,7 @@ from ._verdict_evidence import (
     Evidence,
     Finding,
     coverage_state,
+    normal_limit,
     quantile_state,
     size_state,
     unique_rows,
@@ -79,6 +82,10 @@ def _summary_and_end(what: str, state: FindingState) -> tuple[str, str]:
         few = "too few samples to say whether"
         end = f"{few} that is what they promise"
         return f"There are {few} its {what} hold what they promise", end
+    if state is FindingState.SHAPE:
+        shape = "the shape of its distribution is wrong"
+        end = f"the widest are right and others are not, so {shape}"
+        return f"Some of its {what} are wrong, but not the widest: {shape}", end
     if state is FindingState.MIXED:
         return f"Its {what} are wrong, {_MIXED[what][0]}", _MIXED[what][1]
     wrong, means = _OFF[what][state]
@@ -91,6 +98,7 @@ def number_findings(evidence: Evidence) -> list[Finding]:
     return [
         *_without_uncertainty(evidence),
         *_coverages(evidence),
+        *_biases(evidence),
         *_infinite(evidence),
         *_error_sizes(evidence),
         *_errors(evidence),
@@ -178,6 +186,43 @@ def _coverages(evidence: Evidence) -> list[Finding]:
     return findings
 
 
+def _biases(evidence: Evidence) -> list[Finding]:
+    """Return findings on targets whose predictions are too high, or too low, on average."""
+    evaluation = evidence.evaluation
+    if not evidence.measured or not hasattr(evaluation.prediction, "variance"):
+        return []
+    means, biases = evaluation.prediction.mean.mean(axis=0), []
+    limit = normal_limit(evidence.confidence, len(evidence.targets))
+    for t, target in enumerate(evidence.targets):
+        known = ~np.isnan(evaluation.truth[:, t])
+        weight = np.ones(len(known)) if (w := evaluation.sample_weight) is None else w
+        cluster = None if evaluation.cluster is None else evaluation.cluster[known]
+        excess, weight = (means[:, t] - evaluation.truth[:, t])[known], weight[known]
+        spread = evaluation.uncertainty[known, t]
+        if len(excess) * evidence.units / evidence.samples < LEAST_UNITS or not spread.all():
+            continue
+        bias, room = mean_and_error(excess, weight, cluster)
+        typical = float(np.sqrt(weighted_mean(spread**2, weight)))
+        if abs(bias) - limit * room > SMALL_RATIO * typical:
+            biases.append(_bias(evidence, target, bias, limit * room, typical))
+    return biases
+
+
+def _bias(evidence: Evidence, target: str, bias: float, room: float, typical: float) -> Finding:
+    several = len(evidence.targets) > 1
+    too = "high" if bias > 0 else "low"
+    text = (
+        f"{f'For {target}, its' if several else 'Its'} predictions are too {too}: by "
+        f"{amount(abs(bias))} on average ({nominal(evidence.confidence)} interval "
+        f"{amount(abs(bias) - room)} to {amount(abs(bias) + room)}), which is "
+        f"{amount(abs(bias) / typical)} of the standard deviation that it states."
+    )
+    return Finding(
+        "bias", FindingState.OFF, Statement("bad", text), (target,) if several else (),
+        f"Its predictions are too {too} on average",
+    )  # fmt: skip
+
+
 def _by_target(evidence: Evidence, metric: str, reverse: bool) -> dict[str, list[Row]]:
     result: dict[str, list[Row]] = {}
     for row in sorted(evidence.overall(metric), key=lambda row: row.promised, reverse=reverse):
@@ -209,11 +254,13 @@ def _merge_good(by_state: dict[FindingState, list[Any]]) -> None:
 def _coverage_of(evidence: Evidence, rows: list[Row], targets: int) -> FindingState:
     """Return the state of one target: off if any coverage is, else that of the widest."""
     first = partial(coverage_state, promised=rows[0].promised)
-    state = evidence.state(rows[0], first, targets)
-    if np.isnan(rows[0].low) or not evidence.enough(rows[0]):
+    state = evidence.state(rows[0], first, targets, share=True)
+    if np.isnan(rows[0].low) or not evidence.enough(rows[0], share=True):
         return state
     states = _coverage_states(evidence, rows, targets)
     off = [s for s in (FindingState.NARROW, FindingState.WIDE) if s in states]
+    if off and states[0] in GOOD:  # the widest are right: another spread would make them wrong
+        return FindingState.SHAPE
     return FindingState.MIXED if len(off) > 1 else (*off, state)[0]
 
 
@@ -258,7 +305,7 @@ def _quantiles_of(
         return intervals
     if np.isnan(rows[0].low):
         return FindingState.UNMEASURED
-    if not evidence.enough(rows[0]):
+    if not evidence.enough(rows[0], share=True):
         return FindingState.UNSURE
     judged = [
         (quantile_state(evidence.bounds(row, targets * len(rows)), row.promised), row.promised)

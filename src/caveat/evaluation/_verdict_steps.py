@@ -10,7 +10,9 @@ from ..predictions.quantiles import central_coverages
 from ..resampling.planning import rounded_up, samples_factor
 from ..results.judgments import FindingState
 from ..results.words import MOST_NAMES, joined, lowered, more_in_all
+from ._verdict_direction import class_event
 from ._verdict_evidence import (
+    HARDLY,
     LEAST_SAMPLES,
     LEAST_UNITS,
     MAIN,
@@ -22,6 +24,7 @@ from ._verdict_evidence import (
     Evidence,
     Finding,
     coverage_state,
+    factor_state,
     names_in,
     normal_limit,
     quantile_state,
@@ -60,6 +63,13 @@ def _first(evidence: Evidence, findings: list[Finding]) -> str:
             "Evaluate again with the usual metrics: none of those asked for says whether its "
             "uncertainty can be taken at face value."
         )
+    ranking = next((f for f in findings if f.topic == "ranking"), None)
+    if ranking is not None:
+        other, named = ranking.names
+        return (
+            f"Check whether the probabilities are those of {other}, not of {named}: in a file, "
+            "positive= names the class. Repair them only if they are not."
+        )
     if FindingState.NO_UNCERTAINTY in states:
         return (
             "Give the model an uncertainty: an ensemble, or conformal intervals around its numbers "
@@ -81,7 +91,18 @@ def _first(evidence: Evidence, findings: list[Finding]) -> str:
             "Decide what to accept and what to hand over: TriagePolicy keeps the error rate of "
             "what is accepted below a limit that you set."
         )
+    if _is_useless(evidence):
+        return (
+            "Look for other features or another model: its probabilities are right on average, "
+            "but hardly tell one sample from another."
+        )
     return "Use it as it is for samples like these, and evaluate again when they change."
+
+
+def _is_useless(evidence: Evidence) -> bool:
+    """Return whether probabilities hardly rank the samples better than chance."""
+    row = evidence.one("roc_auc_score")
+    return row is not None and evidence.enough(row) and row.high < HARDLY
 
 
 def _repair(evidence: Evidence, finding: Finding) -> str:
@@ -93,6 +114,13 @@ def _repair(evidence: Evidence, finding: Finding) -> str:
         elif finding.state in _TEMPERATURE:
             how = "TemperatureScaling is the simplest way"
         return f"Recalibrate the probabilities on held-out samples: {_CHOOSES} ({how})"
+    if finding.topic == "bias":
+        return f"Take the shift out on held-out samples: {_CHOOSES}"
+    if finding.state is FindingState.SHAPE and hasattr(evidence.evaluation.prediction, "variance"):
+        return (
+            "Learn a distribution of another shape from held-out samples (ConformalDistribution): "
+            "with another spread the widest intervals would be wrong"
+        )
     if finding.topic == "sets":
         return "Make the sets anew from held-out samples (ConformalSets)"
     if finding.topic == "coverage" and isinstance(evidence.evaluation.prediction, Gaussian):
@@ -188,6 +216,9 @@ def _questions(evidence: Evidence, finding: Finding) -> Iterator[tuple[Bounds, _
         size = partial(size_state, small=SMALL, tolerable=TOLERABLE)
         half = len(evidence.evaluation.prediction.classes) / 2 if finding.topic == "classes" else 1
         bounds = evidence.bounds(rows[0])
+        event = class_event(evidence.evaluation, 1)
+        if rows[0].metric == "positive_calibration_error" and event.is_rare:
+            yield event.ratio(normal_limit(evidence.confidence)), factor_state, 1
         yield Bounds(*(half * end for end in (bounds.center, bounds.low, bounds.high))), size, 1
         return
     if finding.topic == "sets":

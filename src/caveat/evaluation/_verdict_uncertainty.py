@@ -13,10 +13,7 @@ from ..results.words import (
     share_with_interval,
     whole,
 )
-from ._verdict_evidence import LEAST_ERRORS, Evidence, Finding, weighted_mean
-
-_HARDLY = 0.6
-"""A smaller area under the ROC curve is of no practical use."""
+from ._verdict_evidence import HARDLY, LEAST_ERRORS, Evidence, Finding, weighted_mean
 
 _WELL = 0.7
 _HARDLY_CORRELATED = 0.1
@@ -32,12 +29,11 @@ def warning_findings(evidence: Evidence) -> list[Finding]:
 
 def _class_warning(evidence: Evidence) -> list[Finding]:
     row = evidence.one("error_detection_auroc_score")
-    error = evidence.evaluation.error[:, 0]
-    wrong = int(error.sum())
-    fewer = min(wrong, len(error) - wrong)
+    wrong, samples = evidence.wrong, evidence.samples
+    fewer = min(wrong, samples - wrong)
     asked = evidence.evaluation.matching(metric="error_detection_auroc_score", group="")
     if row is None:
-        if not asked or len(error) < 2:
+        if not asked or samples < 2:
             return []
         kind = "right" if wrong == 0 else "wrong"
         text = (
@@ -52,10 +48,12 @@ def _class_warning(evidence: Evidence) -> list[Finding]:
     level: Level
     if np.isnan(row.low):
         level, claim = "info", "How surely its uncertainty warns of errors was not measured"
-    elif fewer < LEAST_ERRORS or not evidence.enough(row):
+    elif fewer < LEAST_ERRORS:
         kind = "wrong" if wrong == fewer else "right"
         level = "unsure"
-        claim = f"{_UNKNOWN}, as only {fewer} of {len(error)} predictions were {kind}"
+        claim = f"{_UNKNOWN}, as only {fewer:,} of {samples:,} predictions were {kind}"
+    elif not evidence.enough(row):
+        level, claim = "unsure", f"{_UNKNOWN} from so few independent samples"
     else:
         level, claim = _area(row)
     reason = claim if level == "bad" else ""
@@ -66,7 +64,7 @@ def _class_warning(evidence: Evidence) -> list[Finding]:
 def _area(row: Row) -> tuple[Level, str]:
     if row.high < 0.5:
         return "bad", "Its uncertainty points the wrong way"
-    if row.high < _HARDLY:
+    if row.high < HARDLY:
         word = "hardly warns" if row.low > 0.5 else "does not warn"
         return "bad", f"Its uncertainty {word} of errors"
     if row.low > 0.5:
@@ -149,9 +147,10 @@ def source_findings(evidence: Evidence) -> list[Finding]:
         if not (evidence.evaluation.uncertainty > 0).any():
             return []  # a point: that it has no uncertainty is said elsewhere
         text = (
-            "It comes from one model only: what the model itself does not know (the epistemic "
-            "part) cannot be seen. An ensemble, the same model trained several times, would show "
-            "it: where its members disagree, more data of that kind may help."
+            "Each sample has one prediction, not those of several members: how much of its "
+            "uncertainty is what the model itself does not know (the epistemic part) cannot be "
+            "judged. The members of an ensemble, the same model trained several times, would show "
+            "it: where they disagree, more data of that kind may help."
         )
         return [Finding("sources", FindingState.NONE, Statement("info", text))]
     if members is None or split is None:

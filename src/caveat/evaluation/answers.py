@@ -190,6 +190,7 @@ def evaluate(
     metrics: Sequence[str] | None = None,
     classes: Any = None,
     component: str = "total",
+    y_train: Any = None,
     confidence: float = 0.95,
     resamples: int = 1000,
     random_state: RandomState = None,
@@ -205,11 +206,14 @@ def evaluate(
         ``quantiles.to_gaussian(0.9545)`` or ``interval.to_gaussian()``. Or a `caveat.Summary`,
         which has its true values.
     ids : array of shape (samples,), optional
-        Names of the samples, for reports; by default their numbers.
+        Names of the samples, for reports; by default their places in the arrays, from 0 on.
     component : {"total", "aleatoric", "epistemic"}, default="total"
         The part of the uncertainty that is judged. For numbers, every metric then has the variance
         of that part; for classes, the metrics of ranking have its values, and the probabilities
         stay.
+    y_train : array of shape (training samples,) or (training samples, targets), optional
+        What the model learned from, for numbers: with it there is the mean absolute scaled error
+        ("mase"), which compares the error with that of the training median.
 
     Examples
     --------
@@ -227,6 +231,7 @@ def evaluate(
         given = {
             "groups": groups, "sample_weight": sample_weight, "ids": ids, "cluster": cluster,
             "classes": classes, "component": None if component == "total" else component,
+            "y_train": y_train,
         }  # fmt: skip
         check_summaries([prediction], Summary, given)
         return prediction.evaluate(
@@ -238,7 +243,7 @@ def evaluate(
     run = EvaluationContext(
         relative_weights(sample_weight, len(prediction)), plan, confidence, cluster
     )
-    return run_evaluation(run, prediction, y, groups, ids, metrics, component)
+    return run_evaluation(run, prediction, y, groups, ids, metrics, component, y_train)
 
 
 def check_summaries(values: Sequence[Any], kind: type, given: Mapping[str, Any]) -> None:
@@ -269,9 +274,10 @@ def run_evaluation(
     ids: Any,
     metrics: Sequence[str] | None,
     component: str = "total",
+    y_train: Any = None,
 ) -> Evaluation:
     """Evaluate one prediction; the run keeps the answers with their replicates."""
-    asked, blocks = questions(prediction, y, metrics, component)
+    asked, blocks = questions(prediction, y, metrics, component, y_train)
     samples = len(blocks[0].truth)
     rows = [
         run.row(question, answer, samples, scale=question.metric.locality)

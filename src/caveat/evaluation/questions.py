@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from .._blocks import row_blocks
-from .._validation import FloatArray, check_choice
-from ..exceptions import OptionError, UnsupportedPredictionError
+from .._validation import FloatArray, as_floats, check_choice, check_finite
+from ..exceptions import OptionError, ShapeError, UnsupportedPredictionError
 from ..metrics import METRICS, Metric
 from ..metrics.entry import take_input
 from ..metrics.shared_rows import share_rows, shared_top
@@ -30,6 +30,9 @@ from ..uncertainty import decompose
 
 COVERAGES = (0.6827, 0.9545)
 """One and two standard deviations of a Gaussian: the intervals that distributions are asked for."""
+
+_SCALED = "mean_absolute_scaled_error"
+_NEEDS_TRAINING = f"; {_SCALED} is of predictions with a mean, and needs y_train="
 
 MOST_CLASSES = 20
 """With more classes, the table leaves out the calibration of each class against the rest."""
@@ -155,6 +158,8 @@ class Block:
     """Metrics that would misread its arrays."""
     labels: tuple[str, ...] = ()
     """The names of the classes."""
+    reference: float | None = None
+    """The median of the training targets, if they are known."""
 
 
 def component_of(prediction: Any, component: str) -> Any:
@@ -169,6 +174,7 @@ def questions(
     y: Any,
     metrics: Sequence[str] | None,
     component: str = "total",
+    y_train: Any = None,
 ) -> tuple[list[Question], list[Block]]:
     """Return the questions that apply to a prediction, and a block for each target."""
     kind = type(prediction)
@@ -179,6 +185,9 @@ def questions(
     blocks = _BLOCKS[kind](component_of(prediction, component), y)
     if component != "total":
         blocks = [_ranked_by(block, prediction, component) for block in blocks]
+    if y_train is not None:
+        medians = _training_medians(prediction, y_train)
+        blocks = [replace(b, reference=m) for b, m in zip(blocks, medians, strict=True)]
     wanted = wanted_metrics(metrics)
     result = [
         question
@@ -189,9 +198,26 @@ def questions(
     if not result:
         raise OptionError(
             f"none of the metrics {list(metrics or wanted)} can be asked of a {kind.__name__}"
-            + _OF_A_GAUSSIAN.get(kind, "")
+            + (_OF_A_GAUSSIAN.get(kind, "") if wanted != [_SCALED] else _NEEDS_TRAINING)
         )
     return result, blocks
+
+
+def _training_medians(prediction: Any, y_train: Any) -> list[float]:
+    """Return the median of each target in the training set."""
+    if not hasattr(prediction, "targets"):
+        raise OptionError(
+            f"y_train= is for predictions of numbers; got a {type(prediction).__name__}"
+        )
+    values = as_floats(y_train, "y_train")[0]
+    values = values[:, None] if values.ndim == 1 else values
+    if values.ndim != 2 or values.shape[1] != len(prediction.targets):
+        raise ShapeError(
+            f"y_train must have shape (training samples, {len(prediction.targets)}), a column for "
+            f"each target; got {np.shape(y_train)}"
+        )
+    check_finite(values, "y_train", ("sample", "target"))
+    return [float(median) for median in np.median(values, axis=0)]
 
 
 def _ranked_by(block: Block, prediction: Any, component: str) -> Block:
@@ -223,7 +249,7 @@ def wanted_metrics(metrics: Sequence[str] | None) -> list[str]:
 
 def _asked_of(metric: Metric, block: Block) -> list[Question]:
     """Return the questions of a metric: none if an input is missing, one for each coverage."""
-    if metric.task == "detection" or metric.name == "mean_absolute_scaled_error":
+    if metric.task == "detection" or (metric.name == _SCALED and block.reference is None):
         return []  # these need other samples, or the training set
     if metric.task == "ranking":
         return _asked_of_ranking(metric, block)
@@ -251,7 +277,8 @@ def _asked_of(metric: Metric, block: Block) -> list[Question]:
         return _against_rest(metric, block) if metric.locality == "local" else []
     inputs = {name: block.arrays[name] for name in metric.inputs}
     note = "; ".join(dict.fromkeys(block.notes[n] for n in metric.inputs if n in block.notes))
-    return [Question(metric, block.truth, inputs, {}, block.target, note)]
+    options = {"reference_median": block.reference} if metric.name == _SCALED else {}
+    return [Question(metric, block.truth, inputs, options, block.target, note)]
 
 
 def _against_rest(metric: Metric, block: Block) -> list[Question]:

@@ -38,6 +38,36 @@ TRUE_CLASS = "class"
 """The attribute that every prediction of classes has."""
 
 
+Means = dict[int | None, tuple[float, float]]
+"""The mean predicted probability of a class and how often it was the true one, by its position.
+
+None is the most probable class.
+"""
+
+
+@dataclass(frozen=True)
+class Totals:
+    """What is known of all samples, or of a group, where arrays hold some rows that stand for them.
+
+    Attributes
+    ----------
+    samples : int
+    units : float
+        The effective number of samples by their weights (Kish).
+    shares : tuple of float
+        The share of each true class; empty for groups, and for numbers.
+    wrong : int or None
+        The number of wrong predictions; None if that is not known.
+    means : dict
+    """
+
+    samples: int
+    units: float
+    shares: tuple[float, ...] = ()
+    wrong: int | None = None
+    means: Means = field(default_factory=dict)
+
+
 @dataclass(frozen=True, repr=False, eq=False)
 class Evaluation(Drawable, RowTable[Row]):
     """What `evaluate` returns: a tidy table, the curves behind it, and the samples.
@@ -77,6 +107,9 @@ class Evaluation(Drawable, RowTable[Row]):
     stands_for : int or None
         The number of samples of a `caveat.Summary`; the arrays above then hold some rows that stand
         for all of them.
+    totals : mapping
+        What the sums of a summary say of all samples, by attribute and value; two empty texts for
+        all. Empty if the arrays hold all samples.
     group_samples : mapping
         By attribute and value, for groups of a summary of two classes that ``attributes`` does not
         have: the probability of the second class, whether it is true, and weights of some rows.
@@ -98,12 +131,18 @@ class Evaluation(Drawable, RowTable[Row]):
     attributes: tuple[Attribute, ...] = ()
     component: str = "total"
     stands_for: int | None = None
+    totals: Mapping[tuple[str, str], Totals] = field(default_factory=dict)
     group_samples: Mapping[tuple[str, str], tuple[NDArray[Any], ...]] = field(default_factory=dict)
 
     @property
     def samples(self) -> int:
         """The number of samples that were evaluated."""
         return len(self.truth) if self.stands_for is None else self.stands_for
+
+    @property
+    def whole(self) -> Totals | None:
+        """What is known of all samples, if the arrays hold only some rows."""
+        return self.totals.get(("", ""))
 
     @property
     def missing(self) -> dict[str, int]:

@@ -92,10 +92,13 @@ def verdict(evaluation: Evaluation) -> Verdict:
     **Two classes.** The probability of the second class is judged by its positive calibration
     error. It is called right if the interval of the error ends below 2 percentage points, nearly
     right below 5, and wrong if the interval begins above 2, or if a rare class is predicted 1.2
-    times as often as it occurs, or as rarely. Otherwise, and below 50 samples, there are too few
-    samples to decide. A direction is claimed if it is significant: the mean prediction differs from
-    the frequency ("predicts class=ill too often"), the mean confidence differs from the accuracy
-    ("overconfident"), or high probabilities are too high and low ones too low, or the reverse.
+    times as often as it occurs, or as rarely. Of a class below 10 % it must also be shown that its
+    frequency is at most 1.5 times the prediction, and at least a 1.5th of it. Otherwise, and below
+    50 samples, there are too few samples to decide. Probabilities that rank the samples in reverse
+    (an area under the ROC curve below one half) may be those of the other class. A direction is
+    claimed if it is significant: the mean prediction differs from the frequency ("predicts
+    class=ill too often"), the mean confidence differs from the accuracy ("overconfident"), or high
+    probabilities are too high and low ones too low, or the reverse.
 
     **More classes.** The same limits hold for the confidence in the most probable class (expected
     calibration error), and for half the sum over classes of the classwise calibration error, which
@@ -104,8 +107,11 @@ def verdict(evaluation: Evaluation) -> Verdict:
     for all classes at once.
 
     **Numbers.** Intervals are called too narrow or too wide by how often they contain the truth; at
-    95 % nominal coverage, half and twice the misses are tolerable. Quantiles are called too low or
-    too high by how often the truth is at or below them, at a confidence that holds for all levels.
+    95 % nominal coverage, half and twice the misses are tolerable. If the widest are right and
+    others are not, the shape of the distribution is wrong. Predictions are called too high or too
+    low if their mean is off by more than a tenth of the standard deviation they state. Quantiles
+    are called too low or too high by how often the truth is at or below them, at a confidence that
+    holds for all levels.
 
     **Bias.** A binned error is above 0 by chance alone. The text gives the estimate without this
     bias, and the value in these samples if the two differ.

@@ -13,7 +13,7 @@ from ._identity import identity
 BLOCK = 512
 """Samples that are predicted at a time."""
 
-_FIRST = 4
+_READ = 64
 """Samples by which a checkpoint recognizes a data set."""
 
 Loader = Callable[[Any, bool], Any]
@@ -44,6 +44,11 @@ class DatasetSamples:
     @classmethod
     def of(cls, dataset: Any, loader: Any) -> "DatasetSamples":
         """Return all samples of a data set."""
+        if isinstance(dataset, DataLoader):
+            raise OptionError(
+                "a DataLoader has no numbers of samples, by which subsets are chosen; pass its "
+                "dataset, and loader=... for what makes batches of a part of it"
+            )
         try:
             count = len(dataset)
         except TypeError:
@@ -113,9 +118,38 @@ class DatasetSamples:
         return made
 
     def digest(self) -> str:
-        """Return what tells these samples from others: their numbers, and the first of them."""
-        first = [_inputs(self.dataset[int(row)]) for row in self.rows[:_FIRST]]
-        return identity((type(self.dataset).__qualname__, len(self.dataset), self.rows, first))
+        """Return what tells these samples from others: numbers, some inputs, and batches.
+
+        The inputs are those of a few rows, drawn from all. Of a data set that changes its samples
+        at random there are none.
+        """
+        count = len(self)
+        rows = np.random.default_rng(count).choice(count, min(_READ, count), replace=False)
+        reads = [(self._read(row), self._read(row)) for row in self.rows[np.sort(rows)]]
+        fixed = all(first == second for first, second in reads)
+        inputs = [first for first, _ in reads] if fixed else []
+        kind = type(self.dataset).__qualname__, len(self.dataset)
+        return identity((*kind, self.rows, inputs, self._batching()))
+
+    def _read(self, row: Any) -> str:
+        return identity(_inputs(self.dataset[int(row)]))
+
+    def _batching(self) -> list[Any]:
+        """Return how the loader makes batches; who reads the samples decides no result."""
+        if self.loader is None:
+            return []
+        pairs = LabeledRows(self.dataset, self.rows, np.zeros(len(self)))
+        return [
+            (
+                type(made),
+                type(made.sampler),
+                type(made.batch_sampler),
+                made.batch_size,
+                made.drop_last,
+                made.collate_fn,
+            )
+            for made in (self._loaded(pairs, shuffle) for shuffle in (True, False))
+        ]
 
 
 def _is_pair(item: Any) -> bool:

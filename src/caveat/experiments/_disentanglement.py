@@ -169,7 +169,6 @@ def disentanglement_error(
         for name in methods
         for kind in ("size", "noise")
     )
-    network = network_of(model) is not None
     least = least_samples(samples.y, task)
     return Disentanglement(
         curves=curves,
@@ -180,13 +179,19 @@ def disentanglement_error(
         samples=len(samples.y),
         test_samples=len(samples.y_test),
         checks=checks_of(
-            curves, protocol, least, len(samples.y), network, scorer.score is not None, task
+            curves,
+            protocol,
+            least,
+            len(samples.y),
+            network_of(model) is not None,
+            scorer.score is not None,
+            task,
         ),
         notes=(
             *held_out,
             *outside,
             *raised,
-            *_notes(model, protocol, network),
+            *_notes(model, protocol, network_of(model)),
             *_without_spread(curves),
         ),
         cost=cost_of(result, time.perf_counter() - start),
@@ -204,23 +209,29 @@ def _training(
     """Return what a model learns under a condition, and how long."""
     rows = rows_of(condition, samples.y, samples.task, draws)
     y = draws.noisy(samples.y, condition) if condition.kind == "noise" else samples.y
-    length: dict[str, int] = {}
-    if network is not None and condition.kind == "size" and schedule != "constant-epochs":
-        epochs = network.estimator.epochs
-        if schedule == "inverse-epochs":
-            epochs = round(epochs / condition.level)
-        else:
-            outside = samples.validation is not None
-            whole, part = (
-                _steps(network, n, outside) for n in (len(y), len(y) if rows is None else len(rows))
-            )
-            epochs = round(epochs * whole / part)
-        length = {f"{network.prefix}epochs": max(1, epochs)}
+    learned = len(y) if rows is None else len(rows)
+    length = {} if network is None else _length(condition, samples, learned, network, schedule)
     seed = draws.seeds(condition, 1)[0]
     return Training(
         condition.name, condition.words, samples.X, y, rows, seed, condition, length,
         _validation(condition, samples, draws),
     )  # fmt: skip
+
+
+def _length(
+    condition: Condition, samples: TrainTestData, learned: int, network: Network, schedule: str
+) -> dict[str, int]:
+    """Return how long a network trains, where that is not its own number of epochs."""
+    epochs = network.epochs
+    if condition.kind == "size" and schedule == "inverse-epochs":
+        epochs = round(epochs / condition.level)
+    elif condition.kind == "size" and schedule == "constant-steps":
+        outside = samples.validation is not None
+        whole, part = (_steps(network, n, outside) for n in (len(samples.y), learned))
+        epochs = round(epochs * whole / part)
+    elif not network.chooses_epochs:
+        return {}
+    return {f"{network.prefix}epochs": max(1, epochs)}
 
 
 def _validation(
@@ -269,12 +280,18 @@ def _curve(
     )  # fmt: skip
 
 
-def _notes(model: Any, protocol: Protocol, network: bool) -> list[str]:
+def _notes(model: Any, protocol: Protocol, network: Network | None) -> list[str]:
     notes = []
-    if not network:
+    if network is None:
         notes.append(
             f"{type(model).__name__} has no training length that could be set, so the schedule "
             f"({protocol.schedule}) plays no part"
+        )
+    elif network.chooses_epochs:
+        notes.append(
+            f"{type(network.estimator).__name__} has epochs={network.estimator.epochs!r}, but here "
+            f"the schedule sets how long it trains: {network.epochs} epochs on all samples; give "
+            "epochs a number for another length"
         )
     if not seeds_of(model):
         notes.append(

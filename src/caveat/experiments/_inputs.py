@@ -215,6 +215,8 @@ def as_inputs(X: Any) -> Any:
     """Return samples of which rows can be taken; a frame stays, for the names of its columns."""
     if in_dataset(X):
         return X
+    if _is_source(X):
+        raise OptionError(f"X must be an array, a frame or a tensor; got a {type(X).__name__}")
     if type(X).__module__.startswith("torch"):
         return to_numpy(X, "X").array
     if hasattr(X, "tocsr"):

@@ -6,6 +6,7 @@ from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
 
+from .._validation import check_integer
 from ..exceptions import OptionError, TrainingError
 from ..predictions import Categorical, Gaussian, GaussianLogits
 from ..uncertainty.decompositions import DECOMPOSITIONS, DecompositionMethod
@@ -29,6 +30,18 @@ class Network:
 
     estimator: Any
     prefix: str
+
+    @property
+    def chooses_epochs(self) -> bool:
+        """Whether the network would choose itself how long it trains."""
+        return isinstance(self.estimator.epochs, str)
+
+    @property
+    def epochs(self) -> int:
+        """How often it sees all samples; the usual number if it would choose that itself."""
+        from sklearn.base import clone
+
+        return check_integer(clone(self.estimator)._setting("epochs"), "epochs")
 
 
 def network_of(model: Any) -> Network | None:

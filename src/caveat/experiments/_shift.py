@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from .._random import RandomState, generator
-from .._validation import LARGEST, check_fraction, check_size
+from .._validation import LARGEST, check_flags, check_fraction, check_size
 from ..evaluation.answers import plan_for
 from ..exceptions import InvalidValueError, OptionError, ShapeError, UnsupportedPredictionError
 from ._shift_domain import between, growths
@@ -145,6 +145,7 @@ def domain_shift(
     metrics: Sequence[str] | None = None,
     component: str = "total",
     decomposition: str = "auto",
+    one_model: bool = True,
     resamples: int = 1000,
     confidence: float = 0.95,
     random_state: RandomState = None,
@@ -173,6 +174,9 @@ def domain_shift(
         How to split the uncertainty, see `caveat.decompose`.
     resamples : int, default=1000
         Bootstrap resamples, drawn independently in and out of domain; 0 leaves the intervals out.
+    one_model : bool, default=True
+        Whether one model made both predictions. Intervals are of the samples alone: another split
+        or training gives other numbers, so that of two models the questions stay open.
 
     Returns
     -------
@@ -197,6 +201,7 @@ def domain_shift(
     ['yes', 'less']
     """
     confidence = check_fraction(confidence, "confidence")
+    check_flags(one_model=one_model)
     if type(prediction_in) is not type(prediction_out):
         raise UnsupportedPredictionError(
             f"prediction_in is a {type(prediction_in).__name__} and prediction_out a "
@@ -216,11 +221,14 @@ def domain_shift(
         )
     return DomainShift(
         rows=tuple(between(inside, outside, confidence)),
-        growth=tuple(growths(inside, outside, confidence, hasattr(prediction_in, "classes"))),
+        growth=tuple(
+            growths(inside, outside, confidence, hasattr(prediction_in, "classes"), one_model)
+        ),
         samples_in=len(prediction_in),
         samples_out=len(prediction_out),
         description=type(prediction_in).__name__
-        + ("" if component == "total" else f", {component} uncertainty alone"),
+        + ("" if component == "total" else f", {component} uncertainty alone")
+        + ("" if one_model else ", of these two models alone"),
         confidence=confidence,
     )
 

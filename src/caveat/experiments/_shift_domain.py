@@ -10,6 +10,7 @@ from ..results.tables import number
 from ._shift_quantities import Asked, Quantity
 from ._shift_result import DomainRow, Growth
 
+OPEN = "open"
 _NONE = ConfidenceInterval(np.nan, np.nan, "undefined")
 
 
@@ -60,7 +61,9 @@ def _pair(
     return interval_of(other.value / one.value, pair[0] / pair[1], confidence, range=(0, np.inf))
 
 
-def growths(inside: Asked, outside: Asked, confidence: float, classes: bool) -> Iterator[Growth]:
+def growths(
+    inside: Asked, outside: Asked, confidence: float, classes: bool, one_model: bool
+) -> Iterator[Growth]:
     """Yield what grows more: epistemic or aleatoric, total or error, for each target."""
     error = "share of wrong predictions" if classes else "squared error"
     parts = [{q.key: q for q in asked.quantities} for asked in (inside, outside)]
@@ -73,12 +76,12 @@ def growths(inside: Asked, outside: Asked, confidence: float, classes: bool) -> 
         yield _grown(
             "does epistemic uncertainty grow more than aleatoric?", target,
             ("epistemic uncertainty", epistemic), ("aleatoric uncertainty", aleatoric),
-            ("yes", "no"), confidence,
+            ("yes", "no") if one_model else (OPEN, OPEN), confidence,
         )  # fmt: skip
         yield _grown(
             "does total uncertainty grow as much as the error?", target,
             ("total uncertainty", total), (f"the {error}", errors),
-            ("more", "less"), confidence,
+            ("more", "less") if one_model else (OPEN, OPEN), confidence,
         )  # fmt: skip
 
 
@@ -107,6 +110,9 @@ def _grown(
     if np.isnan(ends.low):
         return Growth(question, target, value, np.nan, np.nan, "no interval", words)
     words += f" ({confidence:.0%} interval {number(ends.low)} to {number(ends.high)})"
+    if OPEN in answers:
+        words += "; of these two models alone: another split or training gives another factor"
+        return Growth(question, target, value, ends.low, ends.high, OPEN, words)
     answer = "cannot tell"
     if ends.low > 1:
         answer = answers[0]

@@ -115,7 +115,7 @@ class Growth:
     answer : str
         "yes" or "no" for epistemic against aleatoric uncertainty; "more" or "less" for total
         uncertainty against error; "cannot tell" if the interval holds 1; "no interval" without
-        resamples; "undefined" if something is 0 or infinite.
+        resamples; "open" of two models; "undefined" if something is 0 or infinite.
     text : str
         The numbers in words.
 

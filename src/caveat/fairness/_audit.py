@@ -25,7 +25,7 @@ from ._individuals import prediction_name
 from ._rates import ROUNDING, AuditData, Key, all_counts, rates, uncertainty_columns
 from ._ratios import Comparer
 from ._result import FairnessAudit
-from .measures import UNCERTAINTIES
+from .measures import MEAN_PROBABILITY, UNCERTAINTIES
 
 _MANY, _PER_VALUE = 50, 10
 """More values with fewer samples each are taken for a continuous column."""
@@ -303,6 +303,8 @@ def audit_data(
     columns = uncertainty_columns(parts, "", ROUNDING * parts["total"].max(keepdims=True))
     predicted = mean.argmax(axis=1)
     classes = len(prediction.classes)
+    if classes == 2:
+        columns |= {(MEAN_PROBABILITY, label): mean[:, code] for code, label in labels}
     points = {"prediction": np.array([str(name) for name in prediction.classes])[predicted]}
     return (
         AuditData(columns, truth, predicted, labels, classes, weight, plan, counts),

@@ -19,6 +19,7 @@ from .._validation import (
     check_size,
 )
 from ..exceptions import InvalidValueError, OptionError, ShapeError
+from ..predictions import Container
 from ..resampling import Plan, Replicates, interval_of, make_plan
 from ._consistency_result import Consistency, ConsistencyRow
 from ._features import as_features, check_distance, scaled_features
@@ -172,6 +173,11 @@ def columns_of_values(values: Any, samples: int) -> dict[str, _Column]:
 
 
 def _column(value: Any, name: str, samples: int) -> _Column:
+    if isinstance(value, Container):
+        raise OptionError(
+            f"{name} must be one value for each sample; got a {type(value).__name__}; pass what is "
+            "to be consistent, such as caveat.decompose(prediction).aleatoric"
+        )
     array = to_numpy(value, name).array
     if array.shape != (samples,):
         raise ShapeError(

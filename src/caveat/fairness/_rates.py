@@ -13,7 +13,7 @@ from ..resampling import ConfidenceInterval, Plan, Replicates
 from ..resampling.intervals import interval_at
 from ..resampling.spread import Spread, spread_of, stacked
 from ..resampling.student import STUDENT, first_errors
-from .measures import UNCERTAINTIES
+from .measures import MEAN_PROBABILITY, UNCERTAINTIES
 
 Key = tuple[str, str]
 """The name of a rate or mean, and its class or target (empty for all)."""
@@ -177,6 +177,10 @@ class _Group:
                 "false_negative_rate": _Rate(miss, positives, ~right, true, "no positives"),
                 "false_positive_rate": _Rate(alarm, negatives, said, ~true, "no negatives"),
             }
+            if (MEAN_PROBABILITY, label) in self._samples.columns:
+                said_mass = self._sums(self._samples.columns[MEAN_PROBABILITY, label][self._rows])
+                why = "a predicted probability of 0"
+                parts["observed_over_predicted"] = _Rate(positives, said_mass, why=why)
             result |= {(name, label): part for name, part in parts.items()}
         return result
 
@@ -198,7 +202,7 @@ class _Group:
                 for side in ("above", "below")
             )
             with np.errstate(divide="ignore", invalid="ignore"):
-                values = above / below
+                values = np.where(below > 0, above / below, np.nan)
             for key, column in zip(some, values.T, strict=True):
                 result[key] = self._rate(parts[key], column)
         return result

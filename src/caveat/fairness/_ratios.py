@@ -177,7 +177,8 @@ class Comparer:
             if code != reference:
                 yield Pair(code, reference, Pairing.REFERENCE, chosen)
         if len(values) > 2:
-            order = self._from_best(measure, label, [measure] if kind is Contrast.RATIO else ())
+            apart = replace(measure, better="lower") if measure.better == "one" else measure
+            order = self._from_best(apart, label, [measure] if kind is Contrast.RATIO else ())
             yield Pair(order[-1], order[0], Pairing.WORST, True)
 
     def _from_best(
@@ -189,13 +190,12 @@ class Comparer:
         two others remain.
         """
         result = [rates[measure.of, label] for rates in self.rates]
-        sign = -1 if measure.better == "higher" else 1
         defined = [i for i, rate in enumerate(result) if np.isfinite(rate.value)]
         solid = [i for i in defined if result[i].units >= LEAST]
         above = [i for i in solid if all(self.rates[i][m.of, label].value > 0 for m in above_zero)]
         for some in (above, solid, defined):
             if len(some) > 1:
-                return sorted(some, key=lambda i: sign * result[i].value)
+                return sorted(some, key=lambda i: _badness(measure, result[i].value))
         return list(dict.fromkeys([*defined, *range(len(result))]))
 
     def _number(self, kind: Contrast, key: Key, pair: Pair) -> Number:
@@ -281,6 +281,13 @@ class Comparer:
             verdict_high=ends[1],
             note=note,
         )
+
+
+def _badness(measure: Measure, value: float) -> float:
+    """Return a number that is less for better groups."""
+    if measure.better == "one":
+        return max(value, 1 / value) if value > 0 else np.inf
+    return -value if measure.better == "higher" else value
 
 
 def _beyond(distance: float, limit: float) -> bool:

@@ -9,7 +9,7 @@ import numpy as np
 from ..results.judgments import Judgment, MeasurePart
 from ..results.rows import FairnessRow
 from ..results.words import amount, counted, listed, nominal, percent, points
-from .measures import MEASURES, ODDS, UNCERTAINTIES
+from .measures import MEAN_PROBABILITY, MEASURES, ODDS, UNCERTAINTIES
 
 if TYPE_CHECKING:
     from ._result import FairnessAudit
@@ -29,9 +29,13 @@ POINT_NAMES = {
     "false_negative_rate": "false negative rates",
     "equalized_odds": "false positive rates",
     "equal_accuracy": "accuracy",
+    "equal_calibration": "calibration on average",
     "mean_absolute_error": "mean absolute error",
 }
 """Point measures by their names in lists; equalized odds without the part of equal opportunity."""
+
+_NO_SHARES = (*UNCERTAINTIES, "mean_absolute_error", "equal_calibration")
+"""Measures of rates that are no shares of samples."""
 
 _ADVICE = {
     "epistemic_uncertainty": (
@@ -162,6 +166,9 @@ def _by_ratio(row: FairnessRow) -> str:
     times = f"{amount(row.value)} times"
     if row.measure == "statistical_parity":
         return f"class {row.label} is predicted {times} as often for {group} as for {reference}"
+    if row.measure == "equal_calibration":
+        what = f"observed over predicted, class {row.label} is {times} as frequent"
+        return f"{what} for {group} as for {reference}"
     if row.measure == "mean_absolute_error":
         return f"the {_rate_words(row)} is {times} as large for {group} as for {reference}"
     return f"the {_rate_words(row)} of {group} is {times} that of {reference}"
@@ -169,7 +176,7 @@ def _by_ratio(row: FairnessRow) -> str:
 
 def _by_difference(row: FairnessRow, audit: "FairnessAudit") -> str:
     group, reference = names_of(row)
-    shares = row.measure != "mean_absolute_error"
+    shares = row.measure not in _NO_SHARES
     one, other = (percent(v) if shares else _plain(v) for v in _values(row, audit))
     if row.measure == "statistical_parity":
         return f"class {row.label} is predicted for {one} of {group} and {other} of {reference}"
@@ -179,10 +186,14 @@ def _by_difference(row: FairnessRow, audit: "FairnessAudit") -> str:
 def _base_rates(gap: Shown, audit: "FairnessAudit") -> str:
     """Return the true frequencies of the class in both groups."""
     row = gap.ratio
-    if row.measure != "statistical_parity":
+    if row.measure not in ("statistical_parity", "equal_calibration"):
         return ""
     one, other = (percent(result.value) for result in groups_of(row, audit, "base_rate"))
     group, reference = names_of(row)
+    if row.measure == "equal_calibration":
+        first, second = (percent(r.value) for r in groups_of(row, audit, MEAN_PROBABILITY))
+        said = f"on average it predicts {first} for {group}, and {one} were observed"
+        return f"; {said}; {second} and {other} for {reference}"
     return f"; {one} of {group} and {other} of {reference} truly belong to it"
 
 
@@ -230,7 +241,7 @@ def _ends(gap: Shown, audit: "FairnessAudit", first: bool, turned: bool = False)
     if gap.difference is not None:
         low, high = (low, high) if gap.upward else (-high, -low)
         name = f"{name or 'interval'} of the difference"
-        if gap.ratio.measure not in (*UNCERTAINTIES, "mean_absolute_error"):
+        if gap.ratio.measure not in _NO_SHARES:
             return f" ({name} {points(low)} to {points(high)} percentage points)"
     elif turned:
         low, high = 1 / high, 1 / low if low > 0 else np.inf

@@ -62,7 +62,11 @@ _STEPS = {
 
 def _open(audit: "FairnessAudit", paragraphs: Sequence["Paragraph"]) -> Iterator[str]:
     """Yield how many samples would show that there is no gap, where that is open."""
-    names = [p.attribute for p in paragraphs if p.attribute and _UNDECIDED & {*p.patterns}]
+    names = [
+        p.attribute
+        for p in paragraphs
+        if p.attribute and p.level != "bad" and _UNDECIDED & {*p.patterns}
+    ]
     if not names:
         return
     needed = samples_needed(audit, names)

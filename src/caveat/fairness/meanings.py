@@ -32,6 +32,18 @@ _WORDS = {
         "How many of those that do not belong to the class are assigned to it.",
         "How many that belong to it are missed.",
     ),
+    "mean_probability": (
+        "The mean of the predicted probability of the class.",
+        "Whether the class is as frequent.",
+    ),
+    "observed_over_predicted": (
+        "How often the class occurs, over its mean probability: above 1 it is underestimated.",
+        "Errors that cancel within the group.",
+    ),
+    "equal_calibration": (
+        "Whether predicted probabilities are right on average to the same degree in every group.",
+        "Errors that cancel within a group.",
+    ),
     "statistical_parity": (
         "Whether groups are predicted to belong to the class as often.",
         "Whether they do belong to it as often.",

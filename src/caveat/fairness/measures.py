@@ -6,6 +6,9 @@ from typing import Any, Literal
 from ..results.judgments import MeasurePart
 
 UNCERTAINTIES = ("aleatoric_uncertainty", "epistemic_uncertainty", "predictive_uncertainty")
+MEAN_PROBABILITY = "mean_probability"
+"""The name of the mean probability of one of two classes."""
+
 SAME = "the same in every resample, so that its spread does not show"
 LEAST = 10
 """There is no verdict for fewer independent samples."""
@@ -19,7 +22,8 @@ class Measure:
     of: str
     """The rate or mean of each group."""
     symbol: str
-    better: Literal["higher", "lower"]
+    better: Literal["higher", "lower", "one"]
+    """What is best; "one" is a rate of 1."""
 
 
 MEASURES = {
@@ -30,6 +34,7 @@ MEASURES = {
         Measure("false_negative_rate", "false_negative_rate", "F_FNR", "lower"),
         Measure("equalized_odds", "true_positive_rate", "F_EOdd", "higher"),
         Measure("equal_accuracy", "accuracy", "F_EAcc", "higher"),
+        Measure("equal_calibration", "observed_over_predicted", "F_Cal", "one"),
         Measure("mean_absolute_error", "mean_absolute_error", "F_MAE", "lower"),
         Measure("aleatoric_uncertainty", "aleatoric_uncertainty", "F_Alea", "lower"),
         Measure("epistemic_uncertainty", "epistemic_uncertainty", "F_Epis", "lower"),

@@ -27,6 +27,9 @@ _AXES = {
     ),
 }
 _NORMALIZE = "normalize=True divides each row by its sum, as rounded numbers need"
+_MANY = 0.5
+"""Percentages are above 1 in this share of rows at least."""
+
 _ROUNDING = 2.0
 """How far sums of rounded percentages may be from 100."""
 _COVERAGE = "an interval needs its nominal coverage: add coverage=, for example coverage=0.9"
@@ -240,9 +243,12 @@ def _probability_advice(array: NDArray[Any], percent: bool) -> str:
         noise = low > -1 and high > 10  # percentages of a model that is not bounded
         return "probabilities are never negative" + "; name logits with logit=" * (not noise)
     if not several:
-        if 1 < high <= 100 and not percent:
+        top = 100 if percent else 1
+        if 1 < high <= 100 and not percent and np.mean(array > 1) >= _MANY:
             return percentages
-        return f"probabilities lie between 0 and {100 if percent else 1}"
+        beyond = (array[..., 0] > top).reshape(-1, array.shape[-2]).any(axis=0)
+        row = int(np.argmax(beyond)) + 1
+        return f"probabilities lie between 0 and {top}, but not that of data row {row}"
     with np.errstate(over="ignore"):
         sums = array.sum(axis=-1)
     if high > 1 and np.abs(sums - 100).max() <= _ROUNDING and not percent:

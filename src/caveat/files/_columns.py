@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._groups import value_name
 from ..exceptions import InvalidValueError, ShapeError
 from .dialect import number_pattern
 
@@ -106,10 +107,10 @@ def identifiers(column: Any, name: str) -> NDArray[Any]:
     if pa.types.is_integer(column.type) and not column.null_count:
         return column.to_numpy()
     values = _text_checked(column, name).to_pylist()
-    missing = np.array([value is None or value == "" for value in values])
+    missing = np.array([value is None or value == "" or value != value for value in values])
     if missing.any():
         _refuse_missing(missing, name, "name")
-    return np.array([str(value) for value in values])
+    return np.array([value_name(value) for value in values])
 
 
 def missing_rows(column: Any) -> NDArray[np.bool_]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._groups import MISSING, MOST_VALUES, Attribute
+from .._groups import MISSING, MOST_VALUES, Attribute, value_name
 from ..exceptions import LabelError, OptionError
 from ._attributes import Attributes
 from ._build import BuildOptions, PredictionColumns, match
@@ -78,8 +78,8 @@ class BatchPlan:
 
     @property
     def names_classes(self) -> bool:
-        """Whether the columns say which classes there are."""
-        return any(self.made.layouts[self.made.kind].labels["class"])
+        """Whether the columns say which classes there are; one column names one of two."""
+        return len(_named_classes(self.made)) > 1
 
     def counted(self) -> tuple[str, str, tuple[Any, ...]] | None:
         """Return the column of probabilities, the target and the classes, if that is all.
@@ -193,8 +193,8 @@ def plan_batches(names: Sequence[str], **options: Any) -> BatchPlan:
     """
     group = options.pop("group", ()) or ()
     classes = options.pop("classes", None)
-    build = {field.name for field in fields(BuildOptions)}
-    named = {name: options.pop(name) for name in list(options) if name not in build}
+    roles = {field.name for field in fields(Choice)}
+    named = {name: options.pop(name) for name in list(options) if name in roles}
     choice = Choice(**named, group=(group,) if isinstance(group, str) else tuple(group))
     made, wanted, choice = find_roles(choice, names)
     if not wanted.named_id:  # samples are numbered by their place
@@ -217,12 +217,15 @@ def batch_options() -> set[str]:
 
 
 def _check_classes(made: PredictionColumns, classes: Sequence[Any]) -> None:
-    layout = made.layouts[made.kind]
-    named = [label for label in layout.labels["class"] if label]
-    if named:
+    named = _named_classes(made)
+    if len(named) > 1:
         raise OptionError(f"classes= goes with columns that do not name them, as {named[0]!r} does")
     if len(set(classes)) < len(classes):
         raise LabelError(f"classes= names a class twice: {list(classes)}")
+
+
+def _named_classes(made: PredictionColumns) -> list[str]:
+    return [label for label in made.layouts[made.kind].labels["class"] if label]
 
 
 def group_attribute(column: Any, name: str, written: bool = False) -> Attribute:
@@ -276,10 +279,10 @@ def _word(value: Any, written: bool) -> str:
     if value is None or value == "" or value != value:
         return MISSING
     if not (written and isinstance(value, str)):
-        return str(value)
+        return value_name(value)
     if re.fullmatch(r"[+-]?\d+", value):
         return str(int(value))
-    return str(float(value)) if _DECIMAL.fullmatch(value) else value
+    return value_name(float(value)) if _DECIMAL.fullmatch(value) else value
 
 
 def as_numpy(column: Any) -> NDArray[Any]:

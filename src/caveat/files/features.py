@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._validation import check_choice
+from .._validation import are_few_whole, check_choice
 from ..exceptions import FileFormatError, InvalidValueError, OptionError, ShapeError
 from ._columns import labels, number_advice, numbers
 from ._errors import naming_file
@@ -19,9 +19,6 @@ from ._text import CsvSource
 
 MOST_VALUES = 50
 """A column of text with more distinct values is a name, a date or a sentence, not a category."""
-
-MOST_CLASSES = 20
-"""Whole numbers with more distinct values are an amount, not classes."""
 
 _ROW_NUMBERS = ("", "Unnamed: 0", "__index_level_0__")
 """Names that pandas gives to the column of its index."""
@@ -173,9 +170,7 @@ def _few(column: Any, name: str) -> bool:
     """Whether a target looks like classes: not numbers, or few whole ones."""
     if not _is_numeric(column):
         return True
-    values = numbers(column, name)
-    distinct = np.unique(values)
-    return bool((distinct == np.floor(distinct)).all()) and len(distinct) <= MOST_CLASSES
+    return are_few_whole(numbers(column, name))
 
 
 def _is_numeric(column: Any) -> bool:

@@ -128,7 +128,7 @@ def correlation_length(values: Any, valid: Any = None) -> float:
         raise ShapeError("valid has no pixel that counts")
     centered = np.where(mask, field - field[mask].mean(), 0.0)
     variance = float((centered[mask] ** 2).mean())
-    if variance <= 0:
+    if variance <= (1e-12 * float(np.abs(field[mask]).max())) ** 2:  # rounding of one value
         return 0.0
     return max(_along(centered, mask, axis, variance) for axis in range(field.ndim))
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._arrays import to_numpy
+from .._arrays import missing_among, to_numpy
 from ..evaluation import Evaluation, Verdict
 from ..exceptions import LabelError, ShapeError, UnsupportedPredictionError
 from ..predictions import Categorical, Gaussian
@@ -68,7 +68,7 @@ def with_label(
             f"{name} must have the size of the image, {pixels.shape}; got {truth.shape}"
         )
     flat = truth.ravel() if pixels.valid is None else truth.ravel()[pixels.valid]
-    empty = np.array([one is None for one in flat]) if flat.dtype == object else flat != flat
+    empty = missing_among(flat)
     if missing is not None:
         empty = empty | (flat == missing)
     if empty.all():

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from .._arrays import to_numpy
 from .._validation import FloatArray
 from ..evaluation import evaluate
-from ..exceptions import OptionError, ShapeError, UnsupportedPredictionError
+from ..exceptions import InvalidValueError, OptionError, ShapeError, UnsupportedPredictionError
 from ..predictions import Categorical, Container
 from ..results.tables import Drawable
 from ..uncertainty import measure
@@ -169,9 +169,14 @@ class PredictionMap(Drawable):
             own = next(name for name in dims if NAMES.get(str(name)) == "class")
             classes = array.coords[own].values if own in array.coords else None
         make = Categorical.from_logits if logits else Categorical
+        try:
+            prediction = make(flat, classes=classes)
+        except InvalidValueError:
+            _check_order(values, order)
+            raise
         coordinates = coordinates_of(array, spatial) if labeled else {}
         return cls(
-            make(flat, classes=classes), tuple(lengths), valid, coordinates, tuple(spatial),
+            prediction, tuple(lengths), valid, coordinates, tuple(spatial),
             reference_of(array),
         )  # fmt: skip
 
@@ -389,3 +394,13 @@ class PredictionMap(Drawable):
         return (
             f"PredictionMap: {' x '.join(map(str, self.shape))} pixels{some}, {self.prediction!r}"
         )
+
+
+def _check_order(values: NDArray[Any], order: list[str]) -> None:
+    """Raise if probabilities sum to 1 along an axis that is not named class."""
+    for axis, name in enumerate(order):
+        if name not in ("class", "member") and np.allclose(values.sum(axis=axis), 1, atol=1e-2):
+            raise InvalidValueError(
+                f"probabilities sum to 1 along the axis {name!r}, not along 'class'; name the axes "
+                'of the array in their order, as in axes="y x class"'
+            )

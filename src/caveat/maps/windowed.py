@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._arrays import to_numpy
 from .._parallel import map_threads
 from .._validation import check_integer
 from ..exceptions import InvalidValueError, OptionError, ShapeError
@@ -113,8 +114,8 @@ def measure_windows(
     height, width = shape[1:] if first else shape[:2]
     if out is None:
         out = np.empty((height, width), dtype=np.float32)
-    elif tuple(out.shape) != (height, width):
-        raise ShapeError(f"out must have the size of the image, {(height, width)}; got {out.shape}")
+    else:
+        _check_out(out, (height, width))
     if name in ("homophily", "hu", "homophily_uncertainty") and "maximum" not in options:
         from ..uncertainty import homophily_maximum
 
@@ -142,6 +143,19 @@ def measure_windows(
     return out
 
 
+def _check_out(out: Any, shape: tuple[int, int]) -> None:
+    kind = getattr(out, "dtype", None)
+    if not isinstance(kind, np.dtype) or kind.kind != "f":
+        raise OptionError(
+            "out must be an array of floating point numbers, of numpy, zarr or h5py; got "
+            f"{type(out).__name__ if kind is None else kind}"
+        )
+    if tuple(out.shape) != shape:
+        raise ShapeError(f"out must have the size of the image, {shape}; got {out.shape}")
+    if isinstance(out, np.ndarray) and not out.flags.writeable:
+        raise OptionError("out is read-only; pass an array that can be written to")
+
+
 class _Own(local):
     """What each thread has for itself."""
 
@@ -152,7 +166,7 @@ class _Own(local):
 def _read(part: Any, workspace: Workspace) -> NDArray[Any]:
     """Return a window as an array in memory."""
     if not isinstance(part, np.memmap):
-        return np.asarray(part)
+        return to_numpy(part, "source").array
     # A mapped file is read now and line after line: what is read as it is used, a little of each
     # class at a time, comes from the disk in small pieces.
     window = workspace.array("window", part.shape, part.dtype)

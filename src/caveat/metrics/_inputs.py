@@ -11,6 +11,7 @@ from .._arrays import to_numpy
 from .._blocks import row_blocks
 from .._probabilities import check_probabilities
 from .._validation import (
+    DOUBLE_TOLERANCE,
     LARGEST,
     LARGEST_SQUARE,
     FloatArray,
@@ -110,6 +111,9 @@ def labeled(
             ) from error
         raise
     check_length(codes, len(array), "y_true", "probabilities")
+    if tolerance is not None and tolerance > DOUBLE_TOLERANCE:
+        array = check_probabilities(array[None], "probabilities", tolerance, normalize=False)[0]
+        tolerance = None
     data = Labeled(codes, array, names, weights(sample_weight, len(array)), tolerance)
     if tolerance is None or not is_sharing():
         return data

@@ -29,7 +29,7 @@ from .units import UNITS, row_keys, unit_of
 if TYPE_CHECKING:
     from .entry import Metric
 
-__all__ = ["State", "cell_of", "state_of", "value_of"]
+__all__ = ["State", "cell_of", "gaps_of", "state_of", "value_of"]
 
 FINE, COARSE = 7, 1
 """Bits of a key that count beyond its power of two: for the value, and for the units."""
@@ -355,20 +355,29 @@ def _check_options(
     metric.function(truth[:1], **one, **options)
 
 
+def gaps_of(metric: "Metric", state: State) -> FloatArray:
+    """Return the signed gaps of which a metric is the norm, from its state."""
+    made, read = _read(metric, state)
+    return made.finish(*read)[0]
+
+
 def value_of(metric: "Metric", state: State) -> float:
     """Return the value of a metric from its state."""
-    made = sum_functions(metric, state, FINE)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        read = [
-            part.reduce(widened(part, columns, sums))
-            for part, (columns, sums) in zip(made.parts, state.totals, strict=True)
-        ]
+        made, read = _read(metric, state)
         result = made.finish(*read)
         if made.value is not None:
             result = made.value(*read)
         elif made.norm != UNBIASED:
             result = made.norm(result)
     return float(result[0])
+
+
+def _read(metric: "Metric", state: State) -> tuple[Sums, list[FloatArray]]:
+    """Return the functions of the metric's sums, and the sums of all samples as they take them."""
+    made = sum_functions(metric, state, FINE)
+    pairs = zip(made.parts, state.totals, strict=True)
+    return made, [part.reduce(widened(part, columns, sums)) for part, (columns, sums) in pairs]
 
 
 def sum_functions(metric: "Metric", state: State, bits: int = COARSE) -> Sums:

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._groups import value_names
 from .._validation import as_column
 
 __all__ = ["UNITS", "mixed", "row_keys", "unit_of"]
@@ -31,7 +32,7 @@ def row_keys(
         return mixed(np.arange(start, start + samples, dtype=np.uint64))
     import hashlib
 
-    names, codes = np.unique(as_column(ids, name, samples).astype(str), return_inverse=True)
+    names, codes = np.unique(value_names(as_column(ids, name, samples)), return_inverse=True)
     digest = (hashlib.blake2b(text.encode(), digest_size=8).digest() for text in names.tolist())
     return mixed(np.frombuffer(b"".join(digest), dtype="<u8"))[codes.reshape(-1)]
 

@@ -1,16 +1,17 @@
 """What is odd about a table of molecules, before anything is learned from it."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .._arrays import to_numpy
+from .._arrays import missing_among, to_numpy
 from ..exceptions import ShapeError
 from .features import as_smiles, need, parsed
 
-__all__ = ["MoleculeReport", "molecule_report"]
+__all__ = ["MoleculeReport", "line_of_rows", "molecule_report"]
 
 _KNOWN_ATOMS = frozenset((*range(1, 37), 53))
 """Elements that have a feature of their own; all others share one."""
@@ -76,7 +77,7 @@ class MoleculeReport:
             (self.conflicts, f"of these have different values{by}"),
             (self.without_scaffold, "have no ring: they share the empty scaffold"),
         )
-        return tuple(_line(rows, words, first) for rows, words in said if rows)
+        return tuple(line_of_rows(rows, words, first) for rows, words in said if rows)
 
     def __str__(self) -> str:
         lines = [f"- {line}" for line in self.lines()]
@@ -108,6 +109,7 @@ def molecule_report(smiles: Any, y: Any = None, *, column: str | None = None) ->
     texts = as_smiles(smiles, column, missing="")
     molecules = parsed(texts)
     values = _values(y, len(texts))
+    gone = None if values is None else missing_among(values)
     symbol = GetPeriodicTable().GetElementSymbol
     mixtures, unknown, single, rings = [], [], [], []
     rows_of: dict[str, list[int]] = {}
@@ -132,7 +134,7 @@ def molecule_report(smiles: Any, y: Any = None, *, column: str | None = None) ->
         len(texts),
         tuple((row, why) for row, why in enumerate(molecules) if isinstance(why, str)),
         tuple(mixtures), tuple(unknown), tuple(single), tuple(rings),
-        () if values is None else tuple(np.flatnonzero(_gone(values).all(axis=1)).tolist()),
+        () if gone is None else tuple(np.flatnonzero(gone.all(axis=1)).tolist()),
         tuple(duplicates),
         tuple(rows for rows, span in zip(duplicates, spans, strict=False) if span),
         max(apart) if apart and values is not None and values.dtype.kind == "f" else float("nan"),
@@ -149,16 +151,11 @@ def _values(y: Any, count: int) -> NDArray[Any] | None:
     return values.astype(np.float64) if values.dtype.kind in "fiu" else values.astype(object)
 
 
-def _gone(values: NDArray[Any]) -> NDArray[np.bool_]:
-    """Return which values are missing; a NaN is the only value that differs from itself."""
-    return np.asarray((values != values) | (values == None))  # noqa: E711
-
-
 def _span(values: NDArray[Any]) -> float:
     """Return how far the values of one molecule differ; for labels 1 if they do."""
     spans = [0.0]
     for column in values.T:
-        there = column[~_gone(column)]
+        there = column[~missing_among(column)]
         if len(there) > 1 and values.dtype.kind == "f":
             spans.append(float(np.ptp(there)))
         elif len({str(value) for value in there}) > 1:
@@ -166,7 +163,8 @@ def _span(values: NDArray[Any]) -> float:
     return max(spans)
 
 
-def _line(rows: tuple[Any, ...], words: str, first: int) -> str:
+def line_of_rows(rows: Sequence[Any], words: str, first: int) -> str:
+    """Return how many rows there are, what they are, and the first few of them."""
     shown = [_row(row, first) for row in rows[:_ROWS]]
     several = "s" * (len(rows) > 1 or " and " in shown[0])
     more = f" and {len(rows) - _ROWS} more" if len(rows) > _ROWS else ""

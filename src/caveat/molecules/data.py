@@ -13,7 +13,7 @@ from ..exceptions import FileFormatError, InvalidValueError, OptionError, ShapeE
 from .domain import Applicability, nearest_known
 from .features import as_smiles, featurize
 from .graphs import MoleculeGraphs
-from .splits import Split, fingerprint_bits, scaffolds, split_molecules
+from .splits import KINDS, Split, fingerprint_bits, scaffolds, split_molecules
 
 __all__ = ["MoleculeData"]
 
@@ -127,16 +127,14 @@ class MoleculeData:
             Clusters are made by rdkit; the others need it no more.
         sizes : three floats, default=(0.8, 0.1, 0.1)
         """
-        check_choice(kind, "kind", ("random", "scaffold", "scaffold-balanced", "cluster"))
+        check_choice(kind, "kind", [name for name in KINDS if name != "time"])
         groups = self.scaffolds if kind.startswith("scaffold") else None
         made = split_molecules(
             self.graphs.smiles, kind, sizes=sizes, groups=groups, random_state=random_state
         )
         if not (len(made.train) and len(made.test)):
             raise OptionError(
-                f"the split {kind!r} of {len(self)} molecules with "
-                f"{len(np.unique(self.scaffolds))} scaffolds leaves none to learn from or to test "
-                "on; use more molecules, other sizes, or kind='random'"
+                f"sizes must have a share to learn from and one to test on; got {tuple(sizes)}"
             )
         return made
 

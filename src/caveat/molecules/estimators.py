@@ -3,6 +3,7 @@
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Number
 from typing import Any, Self
 
 import numpy as np
@@ -12,11 +13,11 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
-from .._arrays import to_numpy
+from .._arrays import missing_among, to_numpy
 from .._constructors import declared
 from .._defaults import LENGTH_SCALE
 from .._random import generator
-from .._validation import as_weights, check_choice, check_integer, check_number
+from .._validation import as_weights, check_choice, check_integer, check_number, shorten
 from ..estimators.interface import PredictsClasses, PredictsIntervals, Savable
 from ..exceptions import InvalidValueError, LabelError, OptionError, ShapeError
 from ..nn import Copy, Trained, Training, keyed, losses, pass_keys, train
@@ -26,6 +27,7 @@ from .features import featurize
 from .graphs import MoleculeGraphs
 from .network import MessagePassing
 from .packed import PackedGraphs
+from .splits import rows_of
 
 __all__ = ["METHODS", "MoleculeClassifier", "MoleculeRegressor"]
 
@@ -100,7 +102,8 @@ class MoleculeNetwork(Savable, BaseEstimator):
     weight_decay : float
         Weight decay of Adam.
     validation_fraction : float or None
-        Share of the molecules that is held out: the weights of the best epoch on it are kept.
+        Share of the molecules with a value that is held out: the weights of the best epoch on it
+        are kept.
     patience : int or None
         Epochs without a new best before a member stops.
     column : str or None
@@ -158,6 +161,10 @@ class MoleculeNetwork(Savable, BaseEstimator):
     def _encode(self, y: Any, samples: int) -> np.ndarray:
         """Learn classes or scales, and return labels as the network sees them."""
 
+    def _known(self, codes: np.ndarray) -> np.ndarray:
+        """Return which molecules have a label, (molecules,)."""
+        return np.ones(len(codes), dtype=bool)
+
     @abstractmethod
     def _outputs(self) -> tuple[int, str, str | None]:
         """Return the number of outputs, the head's name, and the head of the network."""
@@ -184,7 +191,8 @@ class MoleculeNetwork(Savable, BaseEstimator):
         sample_weight : array of shape (molecules,), optional
             Only ratios matter.
         validation : array of int, optional
-            Rows of X that are held out, in place of ``validation_fraction``.
+            Rows of X that are held out, in place of ``validation_fraction``, which draws among
+            the molecules that have a value.
         checkpoint : path, optional
             A folder to resume a stopped training from.
 
@@ -237,19 +245,25 @@ class MoleculeNetwork(Savable, BaseEstimator):
     def _hold_out(
         self, codes: np.ndarray, validation: Any, draw: np.random.Generator
     ) -> tuple[np.ndarray, np.ndarray | None]:
-        everything = np.arange(len(codes))
+        everything, known = np.arange(len(codes)), self._known(codes)
         if validation is not None:
-            held = np.unique(everything[np.asarray(validation)])
+            held = _held_rows(validation, everything)
         elif self.validation_fraction is not None:
             share = check_number(self.validation_fraction, "validation_fraction", 0, 1, "neither")
-            held = np.sort(draw.permutation(everything)[: max(1, round(share * len(codes)))])
+            drawn = draw.permutation(everything)
+            held = np.sort(drawn[known[drawn]][: max(1, round(share * known.sum()))])
         elif self.patience is not None:
             raise OptionError("patience needs validation_fraction, or fit(..., validation=rows)")
         else:
             return everything, None
         rows = np.setdiff1d(everything, held)
-        if not len(rows):
-            raise ShapeError("all molecules are held out; leave some to learn from")
+        if not known[rows].any():
+            raise ShapeError("all molecules with a value are held out; leave some to learn from")
+        if not known[held].any():
+            raise InvalidValueError(
+                "no molecule of validation has a value in y; hold out some that have one, or leave "
+                "validation= out"
+            )
         return rows, held
 
     def _weights(
@@ -326,11 +340,9 @@ class MoleculeNetwork(Savable, BaseEstimator):
 
     def _trained(self) -> Trained:
         count = len(next(iter(self.state_.values())))
-        with torch.random.fork_rng(devices=[]):
-            network = self._network()
         return Trained(
             self.state_, ["finished"] * count, np.zeros(count), [], self.engine_, 0.0,
-            self._network, network,
+            self._network,
         )  # fmt: skip
 
     def _passed(self, packed: PackedGraphs) -> Tensor:
@@ -381,7 +393,7 @@ class MoleculeRegressor(RegressorMixin, MoleculeNetwork, PredictsIntervals):
 
     def _encode(self, y: Any, samples: int) -> np.ndarray:
         check_choice(self.head, "head", ("mean-std", "mean"))
-        array = np.asarray(to_numpy(y, "y").array, dtype=np.float64)
+        array = _numbers(y)
         if array.shape[:1] != (samples,) or array.ndim > 2:
             raise ShapeError(
                 f"y must have shape ({samples},) or ({samples}, targets); got {array.shape}"
@@ -411,6 +423,9 @@ class MoleculeRegressor(RegressorMixin, MoleculeNetwork, PredictsIntervals):
         known = np.isfinite(scaled)
         weight = (known / known.mean(axis=0)).astype(np.float32)
         return np.stack([np.where(known, scaled, 0), weight], axis=1)
+
+    def _known(self, codes: np.ndarray) -> np.ndarray:
+        return np.asarray((codes[:, 1] > 0).any(axis=1))
 
     def _outputs(self) -> tuple[int, str, str | None]:
         return len(self.y_mean_), self.head, "mean-std" if self.head == "mean-std" else None
@@ -456,6 +471,9 @@ class MoleculeClassifier(ClassifierMixin, MoleculeNetwork, PredictsClasses):
         labels = np.asarray(to_numpy(y, "y").array)
         if labels.shape != (samples,):
             raise ShapeError(f"y must have shape ({samples},); got {labels.shape}")
+        missing = missing_among(_as_given(y))
+        if missing.any():
+            raise LabelError(f"y of molecule {missing.argmax()} is missing; leave the molecule out")
         check_classification_targets(labels)
         self.classes_, codes = np.unique(labels, return_inverse=True)
         if len(self.classes_) < 2:
@@ -470,6 +488,43 @@ class MoleculeClassifier(ClassifierMixin, MoleculeNetwork, PredictsClasses):
 
     def _finish(self, values: Tensor) -> Any:
         return to_prediction(values, "logits", classes=self.classes_, targets=None, levels=None)
+
+
+def _held_rows(validation: Any, everything: np.ndarray) -> np.ndarray:
+    """Return the rows that a caller holds out."""
+    try:
+        held = np.unique(rows_of(validation, len(everything)))
+    except IndexError:
+        held = everything[:0]
+    if not len(held):
+        raise OptionError(
+            f"validation must name rows of X by numbers from 0 to {len(everything) - 1}, or by a "
+            f"mask; got [{shorten(np.ravel(np.asarray(validation)))}]"
+        )
+    return held
+
+
+def _numbers(y: Any) -> np.ndarray:
+    """Return targets as numbers; a missing one is NaN."""
+    array = _as_given(y)
+    if array.dtype.kind not in "OUS":
+        return array.astype(np.float64)
+    array = array.astype(object)
+    missing = missing_among(array)
+    for index in zip(*np.nonzero(~missing), strict=True):
+        if not isinstance(array[index], Number):
+            raise LabelError(
+                f"y of molecule {index[0]} is {array[index]!r}, and no number; give numbers, NaN "
+                "for a missing one, or use MoleculeClassifier for classes"
+            )
+    return np.where(missing, np.nan, array).astype(np.float64)
+
+
+def _as_given(y: Any) -> np.ndarray:
+    """Return an array; in one with text, numpy would make text of numbers and NaN as well."""
+    array = np.asarray(to_numpy(y, "y").array)
+    mixed = array.dtype.kind == "U" and isinstance(y, list | tuple)
+    return np.array(y, dtype=object) if mixed else array
 
 
 def masked_nll(output: Tensor, target: Tensor) -> Tensor:

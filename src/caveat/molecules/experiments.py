@@ -50,7 +50,9 @@ def split_shift(
 
     With a random split, the test has molecules like those to learn from; with a split by scaffold
     it has others. Every metric in and out of domain, their ratio (out over in) with an interval,
-    and whether uncertainties grow as much as errors; see `caveat.experiments.domain_shift`.
+    and by which factor uncertainties grow more than errors; see `caveat.experiments.domain_shift`.
+    Intervals are of the test samples of these two trainings: another split or training gives
+    other numbers, also without a shift, so that no question is answered.
 
     Parameters
     ----------
@@ -83,8 +85,8 @@ def split_shift(
         made = fitted(model, data, split, int(rng.integers(2**31)))
         parts += [made.predict_distribution(data.graphs[split.test]), data.y[split.test]]
     return domain_shift(
-        *parts, metrics=metrics, component=component, resamples=resamples, confidence=confidence,
-        random_state=rng,
+        *parts, metrics=metrics, component=component, one_model=False, resamples=resamples,
+        confidence=confidence, random_state=rng,
     )  # fmt: skip
 
 
@@ -154,15 +156,20 @@ class LearningCurves:
 
     def __str__(self) -> str:
         lines = []
+        compared = "random" in self.strategies[:-1] or "random" in self.strategies[1:]
         for strategy in self.strategies:
-            if strategy != "random":
+            if not compared:
+                mean = self.error[self.strategies.index(strategy), :, 1:].mean()
+                lines.append(f"{strategy}: error {number(mean)}")
+            elif strategy != "random":
                 value, low, high = self.gain(strategy)
                 said = (
                     "better than random" if high < 0 else "worse than random" if low > 0
                     else "not distinguished from random"
                 )  # fmt: skip
                 ends = interval_words(low, high)
-                lines.append(f"{strategy}: error {number(value)} ({ends}) from random's: {said}")
+                shown = f" ({ends}) from random's: {said}" if ends else " from random's"
+                lines.append(f"{strategy}: error {number(value)}{shown}")
         return "\n".join(lines)
 
 
@@ -256,9 +263,23 @@ def _curve(
             if strategy == "random":
                 chosen = pick.choice(len(pool), batch, replace=False)
             else:
-                split = made.predict_distribution(data.graphs[pool]).decompose()
-                part = split.epistemic if strategy == "epistemic" else split.total
+                variance = _variance(made.predict_distribution(data.graphs[pool]), strategy)
                 bits = np.unpackbits(data.fingerprints[pool], axis=1)
-                chosen = chosen_by(bits, part[:, 0], batch, diversity)
+                chosen = chosen_by(bits, variance, batch, diversity)
             known = np.concatenate([known, pool[chosen]])
     return errors
+
+
+def _variance(prediction: Any, strategy: str) -> FloatArray:
+    """Return the part of the uncertainty by which a strategy chooses."""
+    from .estimators import METHODS
+
+    try:
+        part = prediction.component("epistemic" if strategy == "epistemic" else "total")
+    except OptionError as error:
+        able = [name for name, one in METHODS.items() if one.several or one.stochastic]
+        raise OptionError(
+            f"the strategy {strategy!r} cannot choose molecules: {error}; give the model one of "
+            f"the methods {', '.join(able)}, with several members or passes"
+        ) from error
+    return np.asarray(part.variance[0, :, 0])

@@ -2,7 +2,8 @@
 
 import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
@@ -10,16 +11,17 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import to_numpy
+from .._arrays import is_missing, to_numpy
 from .._parallel import check_jobs, run_tasks
 from .._validation import check_choice, check_integer
 from .._writing import replacing
-from ..exceptions import InvalidValueError, OptionError
+from ..exceptions import CaveatError, InvalidValueError, OptionError
 from .graphs import MoleculeGraphs, starts
 
 __all__ = ["as_smiles", "featurize", "need", "parsed", "read_molecules"]
 
 ATOM_FEATURES, BOND_FEATURES = 72, 14
+_AROMATIC, _CONJUGATED = 4, 5
 _ATOM_CLASSES = [
     "atomic-number-common", "total-degree", "formal-charge", "chirality", "num-hydrogens",
     "hybridization-expanded",
@@ -32,10 +34,12 @@ MOST_ATOMS = 1000
 """Larger molecules count as errors: some steps of rdkit take minutes for 10,000 atoms, and end the
 process for 100,000."""
 _ATOM = re.compile(r"\[[^\]]*\]|Br|Cl|[BCNOPSFIbcnops*]")
+_FOREIGN = re.compile(r"[^\t -~]")
+"""What no SMILES has: rdkit stops reading there, and says nothing."""
 _HYDROGENS = 4
 """Hydrogens that may be written for each of the other atoms; reading a molecule removes them."""
 
-_VERSION = "chemprop-v2"
+_VERSION = "chemprop-v2-1"
 """What is in the name of a cached file; another set of features needs another."""
 
 
@@ -79,7 +83,8 @@ def featurize(
         key = "\0".join([_VERSION, on_error, str(most_atoms), *texts]).encode()
         path = Path(cache) / f"molecules-{hashlib.sha256(key).hexdigest()[:32]}.npz"
         if path.is_file():
-            return MoleculeGraphs.load(path)
+            with suppress(CaveatError):  # what cannot be read is made anew
+                return MoleculeGraphs.load(path)
     need()
     blocks = [texts[start : start + _BLOCK] for start in range(0, len(texts), _BLOCK)]
     results = run_tasks(_graphs, [most_atoms], [[block] for block in blocks], n_jobs)
@@ -111,10 +116,10 @@ def as_smiles(smiles: Any, column: str | None = None, missing: str | None = None
 
     Parameters
     ----------
-    smiles : list of str, Series, array, or frame with ``column``
+    smiles : list of str, Series, array, generator, or frame with ``column``
     column : str, optional
     missing : str, optional
-        What stands for None and NaN; by default they are errors.
+        What stands for None, NaN and NA; by default they are errors.
     """
     if column is not None:
         if not hasattr(smiles, "columns"):
@@ -127,12 +132,19 @@ def as_smiles(smiles: Any, column: str | None = None, missing: str | None = None
         raise OptionError("a frame needs column=, the name of the column that holds the SMILES")
     if isinstance(smiles, str):
         raise InvalidValueError(f"smiles must be a list of SMILES; got the text {smiles!r}")
+    if isinstance(smiles, Iterator):
+        smiles = list(smiles)
     array = smiles if isinstance(smiles, list | tuple) else to_numpy(smiles, "smiles").array
+    if not isinstance(array, list | tuple) and array.ndim != 1:
+        raise InvalidValueError(
+            "smiles must be texts in an order, as a list, a Series or an array of one axis; got a "
+            f"{type(smiles).__name__}"
+        )
     texts = list(array)
     if not texts:
         raise InvalidValueError("smiles is empty; expected one SMILES for each molecule")
     if missing is not None:
-        texts = [missing if text is None or text != text else text for text in texts]
+        texts = [missing if is_missing(text) else text for text in texts]
     wrong = [row for row, text in enumerate(texts) if not isinstance(text, str)]
     if wrong:
         raise InvalidValueError(
@@ -167,8 +179,11 @@ def parsed(texts: Sequence[str], most_atoms: int = MOST_ATOMS) -> list[Any]:
                 size = f"{large} atoms" if large > most_atoms else f"{len(text)} characters"
                 molecules.append(f"{size}; most_atoms={most_atoms}")
                 continue
-            molecule = Chem.MolFromSmiles(text)
-            if molecule is None:
+            foreign = _FOREIGN.search(text.strip())
+            molecule = None if foreign else Chem.MolFromSmiles(text)
+            if foreign:
+                molecules.append(f"not a valid SMILES: it has {foreign[0]!r}")
+            elif molecule is None:
                 molecules.append("not a valid SMILES")
             elif not molecule.GetNumAtoms():
                 molecules.append("no atoms")
@@ -238,6 +253,9 @@ def _featurized(texts: list[str]) -> tuple[Any, Any, Any, Any]:
             cuik_molmaker.bond_feature_names_to_array(_BOND_CLASSES),
             *(False, False, True, False),  # no hydrogens, no offset; both directions, no loops
         )
+    # The engine calls every bond aromatic that is not single, double or triple; chemprop does not.
+    # Aromatic bonds are conjugated, dative, quadruple and unspecified ones are not.
+    bonds[:, _AROMATIC] *= bonds[:, _CONJUGATED]
     return atoms.astype(np.float32), bonds.astype(np.float32), edges, owner
 
 

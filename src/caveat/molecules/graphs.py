@@ -1,9 +1,11 @@
 """Molecules as graphs: packed arrays for all, and packed tensors for a batch of them."""
 
+import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 from os import PathLike
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
@@ -102,11 +104,13 @@ class MoleculeGraphs:
     def load(cls, path: str | PathLike[str]) -> "MoleculeGraphs":
         """Read graphs that `save` wrote; loading runs no code."""
         try:
-            with np.load(path, allow_pickle=False) as file:
+            with open(path, "rb") as opened, np.load(opened, allow_pickle=False) as file:
                 arrays = {field.name: file[field.name] for field in fields(cls)}
-        except (KeyError, ValueError, EOFError, OSError) as error:
-            if isinstance(error, FileNotFoundError):
-                raise
+        except FileNotFoundError:
+            raise FileNotFoundError(f"there is no file {path}") from None
+        except (
+            KeyError, ValueError, TypeError, EOFError, OSError, BadZipFile, zlib.error
+        ) as error:  # fmt: skip
             raise FileFormatError(f"{path} is not a file of molecular graphs: {error}") from error
         return cls(**arrays)
 

@@ -41,7 +41,7 @@ class _Sum(torch.autograd.Function):
         rows, groups = values.shape[1], len(lists[1]) - 1
         flat = values.reshape(copies * rows, values.shape[2])
         made = _Sum.apply(flat, *repeated(Sums(*lists), rows, groups, copies))
-        return made.view(copies, groups, -1), 0
+        return made.view(copies, groups, values.shape[2]), 0
 
 
 def repeated(lists: Sums, rows: int, groups: int, copies: int) -> Sums:
@@ -50,7 +50,7 @@ def repeated(lists: Sums, rows: int, groups: int, copies: int) -> Sums:
     def many(index: Tensor, offsets: Tensor, size: int) -> tuple[Tensor, Tensor]:
         copy = torch.arange(copies, device=index.device)[:, None]
         begun = (offsets[:-1] + copy * len(index)).reshape(-1)
-        end = torch.full_like(begun[:1], copies * len(index))
+        end = offsets.new_full((1,), copies * len(index))
         return (index + copy * size).reshape(-1), torch.cat([begun, end])
 
     there = many(lists.values, lists.offsets, rows)

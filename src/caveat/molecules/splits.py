@@ -8,11 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._random import RandomState, generator
-from .._validation import as_column, check_choice, check_fraction, check_number
+from .._validation import as_column, as_times, check_choice, check_fraction, check_number
 from ..exceptions import OptionError
 from .features import as_smiles, read_molecules
 
 __all__ = ["LeakageReport", "Split", "leakage", "scaffolds", "split_molecules"]
+
+KINDS = ("scaffold", "scaffold-balanced", "cluster", "random", "time")
 
 _MOST = 10_000
 
@@ -47,6 +49,8 @@ def split_molecules(
 ) -> Split:
     """Split molecules into those to learn from, to check with, and to test on.
 
+    A part of which the share is above 0 and that comes out empty is an error.
+
     Parameters
     ----------
     kind : {"scaffold", "scaffold-balanced", "cluster", "random", "time"}, default="scaffold"
@@ -57,7 +61,7 @@ def split_molecules(
     sizes : three floats, default=(0.8, 0.1, 0.1)
         Shares of the three parts, which add up to 1.
     time : array of shape (molecules,), optional
-        When each molecule was measured, for ``kind="time"``.
+        When each molecule was measured, as numbers or dates, for ``kind="time"``.
     threshold : float, default=0.4
         The Tanimoto distance within which molecules belong to a cluster.
     groups : array of shape (molecules,), optional
@@ -70,8 +74,7 @@ def split_molecules(
     >>> train.tolist(), test.tolist()
     ([0, 1, 2], [3])
     """
-    kinds = ("scaffold", "scaffold-balanced", "cluster", "random", "time")
-    check_choice(kind, "kind", kinds)
+    check_choice(kind, "kind", KINDS)
     shares = [check_number(size, "sizes", 0, 1) for size in sizes]
     if len(shares) != 3 or abs(sum(shares) - 1) > 1e-9:
         raise OptionError(f"sizes must be three shares that add up to 1; got {tuple(sizes)}")
@@ -82,17 +85,17 @@ def split_molecules(
     if groups is not None and kind in ("time", "random"):
         raise OptionError(f"groups= goes with scaffolds or clusters; kind is {kind!r}")
     if kind == "time":
-        order = np.argsort(as_column(time, "time", count), kind="stable")
-        return _cut(order, shares)
+        order = np.argsort(as_times(time, count), kind="stable")
+        return _filled(_cut(order, shares), shares, kind)
     draw = generator(random_state)
     if kind == "random":
-        return _cut(draw.permutation(count), shares)
+        return _filled(_cut(draw.permutation(count), shares), shares, kind)
     if groups is not None:
         names = as_column(groups, "groups", count)
     else:
         names = clusters(texts, threshold) if kind == "cluster" else scaffolds(texts)
     numbers = np.unique(names, return_inverse=True)[1]
-    return _whole(numbers, shares, None if kind == "scaffold" else draw)
+    return _filled(_whole(numbers, shares, None if kind == "scaffold" else draw), shares, kind)
 
 
 def scaffolds(smiles: Any, *, column: str | None = None) -> NDArray[Any]:
@@ -191,22 +194,46 @@ def _whole(
     return Split(*(np.flatnonzero(part[groups] == i) for i in range(3)))
 
 
+def _filled(split: Split, shares: Sequence[float], kind: str) -> Split:
+    """Return a split; raise if a part is empty that was to have a share."""
+    for name, share, rows in zip(("train", "validation", "test"), shares, split, strict=True):
+        if share and not len(rows):
+            count, whole = sum(map(len, split)), kind not in ("random", "time")
+            raise OptionError(
+                f"the {name} part of the split is empty: its share of {count} molecules is "
+                f"{share * count:.3g}"
+                + ", and no scaffold or cluster that is left is small enough" * whole
+                + "; use more molecules, a larger share in sizes="
+                + ", or kind='random'" * whole
+            )
+    return split
+
+
 @dataclass(frozen=True)
 class LeakageReport:
-    """Molecules of the test that are, or nearly are, among those to learn from.
+    """Molecules that are, or nearly are, in an earlier part of a split as well.
+
+    The test is compared with the molecules to learn from and to check with, and these with each
+    other.
 
     Attributes
     ----------
     duplicates, stereo, tautomers : tuple of (int, int)
-        Pairs (row of the test, row to learn from): the same molecule, the same but for
+        Pairs (row of the test, row of an earlier part): the same molecule, the same but for
         stereochemistry, the same but for hydrogens that move.
     tested : int
+    validation : tuple of (int, int)
+        Pairs (row to check with, row to learn from) of all three kinds.
+    validated : int
+        Molecules to check with.
     """
 
     duplicates: tuple[tuple[int, int], ...]
     stereo: tuple[tuple[int, int], ...]
     tautomers: tuple[tuple[int, int], ...]
     tested: int
+    validation: tuple[tuple[int, int], ...] = ()
+    validated: int = 0
 
     def __str__(self) -> str:
         parts = [
@@ -218,17 +245,26 @@ class LeakageReport:
             )
             if pairs
         ]
-        if not parts:
-            return f"none of {self.tested} tested molecules is among those to learn from"
-        return f"of {self.tested} tested molecules among those to learn from: {', '.join(parts)}"
+        known = "those to learn from" + " or to check with" * bool(self.validated)
+        if parts:
+            text = f"of {self.tested} tested molecules among {known}: {', '.join(parts)}"
+        else:
+            text = f"none of {self.tested} tested molecules is among {known}"
+        if not self.validation:
+            return text
+        return (
+            f"{text}; {len(self.validation)} of {self.validated} to check with are among those to "
+            "learn from"
+        )
 
 
 def leakage(smiles: Any, split: Split, *, column: str | None = None) -> LeakageReport:
-    """Find molecules of the test that are also among those to learn from.
+    """Find molecules of the test, and of the validation, that are in an earlier part as well.
 
     Parameters
     ----------
     split : Split
+        Or three lists of rows: train, validation and test.
     column : str, optional
 
     Examples
@@ -242,6 +278,7 @@ def leakage(smiles: Any, split: Split, *, column: str | None = None) -> LeakageR
     from rdkit.Chem.MolStandardize.rdMolStandardize import TautomerEnumerator
 
     texts = as_smiles(smiles, column)
+    train, validation, test = _three_parts(split, len(texts))
     tautomers = TautomerEnumerator()
     exact, flat, canonical = [], [], []
     with rdBase.BlockLogs():
@@ -249,17 +286,40 @@ def leakage(smiles: Any, split: Split, *, column: str | None = None) -> LeakageR
             exact.append(MolToSmiles(molecule))
             flat.append(MolToSmiles(molecule, isomericSmiles=False))
             canonical.append(MolToSmiles(tautomers.Canonicalize(molecule), isomericSmiles=False))
-    pairs = [_shared(names, split) for names in (exact, flat, canonical)]
-    known: set[int] = set()
-    own = []
-    for some in pairs:
-        own.append(tuple(pair for pair in some if pair[0] not in known))
-        known |= {test for test, _ in some}
-    return LeakageReport(own[0], own[1], own[2], len(split.test))
+    names = exact, flat, canonical
+    tested = _shared(names, np.concatenate([train, validation]), test)
+    checked = _shared(names, train, validation)
+    return LeakageReport(*tested, len(test), sum(checked, ()), len(validation))
 
 
-def _shared(names: list[str], split: Split) -> list[tuple[int, int]]:
-    first: dict[str, int] = {}
-    for row in split.train:
-        first.setdefault(names[row], int(row))
-    return [(int(row), first[names[row]]) for row in split.test if names[row] in first]
+def _three_parts(split: Any, count: int) -> Split:
+    try:
+        return Split(*(rows_of(part, count) for part in split))
+    except (TypeError, ValueError, IndexError) as error:
+        raise OptionError(
+            f"split must be a Split, or three lists of rows among {count} molecules: train, "
+            f"validation and test; got {split!r}"
+        ) from error
+
+
+def rows_of(given: Any, count: int) -> NDArray[np.int64]:
+    """Return rows from their numbers or a mask; raise IndexError where there are none such."""
+    array = np.asarray(given)
+    return np.arange(count)[array if array.size else array.astype(np.int64)]
+
+
+_Pairs = tuple[tuple[int, int], ...]
+
+
+def _shared(
+    names: tuple[list[str], ...], known: NDArray[np.int64], rows: NDArray[np.int64]
+) -> tuple[_Pairs, _Pairs, _Pairs]:
+    """Return the rows whose name is known, each for the first kind of names, with the row."""
+    left, pairs = rows.tolist(), []
+    for kind in names:
+        first: dict[str, int] = {}
+        for row in known.tolist():
+            first.setdefault(kind[row], row)
+        pairs.append(tuple((row, first[kind[row]]) for row in left if kind[row] in first))
+        left = [row for row in left if kind[row] not in first]
+    return pairs[0], pairs[1], pairs[2]

@@ -19,10 +19,20 @@ from ..results.words import center, listed
 from ..summaries import Summary
 from ..summaries.parts import NumberKey, Place, numbers_of
 from ..summaries.summary import ALL
-from .cells import PREDICTIONS, Design, Kept, Numbers, design_of, kept_in, pairs_of
+from .cells import (
+    PREDICTIONS,
+    PROBABILITY,
+    Design,
+    Kept,
+    Numbers,
+    design_of,
+    kept_in,
+    numbers_in,
+    pairs_of,
+)
 from .effects import Change, Effect, Shares, bins_of, change_of, change_of_kinds, joint
 from .inputs import as_summary, check_comparable, thresholds_of
-from .judging import judged, normal_p, size_of
+from .judging import judged, normal_p, rare_limit, size_of
 from .residuals import residuals_of
 from .result import Drift, DriftQuestion, DriftRow, Thresholds
 
@@ -76,6 +86,9 @@ def drift(
 
     Notes
     -----
+    Of two classes, one with a share of less than 10 % is rare: its rate, or its rate over the
+    predicted one, also changes beyond the threshold if it is 1.5 times as high or as low.
+
     With weights and clusters, the test is corrected for the samples that belong together or
     count differently (Rao and Scott's second-order correction), estimated from the samples that a
     summary keeps. Samples of the reference and new ones are taken for independent of each
@@ -334,8 +347,18 @@ class _Comparing:
         change = self._kinds(place, np.stack([one, other]), given, kinds)
         row = self._row(DriftQuestion.TRUTH, "class", place, change, "total variation")
         if len(one) == 2:
-            row = replace(row, reference=one[1] / one.sum(), new=other[1] / other.sum())
+            rates = float(one[1] / one.sum()), float(other[1] / other.sum())
+            limit = rare_limit(row.threshold, rates)
+            row = replace(row, reference=rates[0], new=rates[1], threshold=limit)
         yield row
+
+    def _share_limit(self, place: Place) -> float:
+        """Return the threshold of errors of calibration: less where one of two classes is rare."""
+        other = self.sides[1]
+        counts, said = true_counts(other, place), numbers_in(other, place).get(PROBABILITY)
+        if counts is None or said is None:
+            return self.limits.share
+        return rare_limit(self.limits.share, (float(counts[1] / counts.sum()), said.mean))
 
     def _row(
         self, question: DriftQuestion, quantity: str, place: Place, change: Change, kind: str
@@ -391,7 +414,7 @@ class _Comparing:
                 ends.append(ConfidenceInterval(side.mean - half, side.mean + half, "normal"))
             yield self._difference_row(
                 DriftQuestion.CALIBRATION, key, place, (one[key].mean, other[key].mean),
-                (ends[0], ends[1]), share=True,
+                (ends[0], ends[1]), share=self._share_limit(place),
             )  # fmt: skip
 
     def _metric_row(self, one: Row, other: Row, question: DriftQuestion, place: Place) -> DriftRow:
@@ -403,7 +426,9 @@ class _Comparing:
             for row in (one, other)
         ]
         name = " ".join(part for part in (one.metric, one.option) if part)
-        share = METRICS[one.metric].unit == "share"
+        share = self.limits.share if METRICS[one.metric].unit == "share" else None
+        if share is not None and question is DriftQuestion.CALIBRATION:
+            share = self._share_limit(place)
         return self._difference_row(
             question, (name, one.target), place, (center(one), center(other)), (ends[0], ends[1]),
             share=share,
@@ -417,12 +442,13 @@ class _Comparing:
         values: tuple[float, float],
         ends: tuple[ConfidenceInterval, ConfidenceInterval],
         *,
-        share: bool,
+        share: float | None,
     ) -> DriftRow:
+        """Return the row of a difference; ``share`` is the threshold of a share."""
         interval = pair_of(ends[1], ends[0], (values[1], values[0]), "gap")
         change = values[1] - values[0]
         effect = size_of(change, interval)
-        scale = 1.0 if share else abs(values[0])
+        scale = abs(values[0]) if share is None else 1.0
         if scale > 0:
             effect = Effect(effect.value / scale, effect.low / scale, effect.high / scale)
         else:
@@ -435,8 +461,8 @@ class _Comparing:
             target=self.target(key[1]),
             reference=values[0],
             new=values[1],
-            effect_kind="difference" if share else "relative difference",
-            threshold=self.limits.share if share else self.limits.relative,
+            effect_kind="relative difference" if share is None else "difference",
+            threshold=self.limits.relative if share is None else share,
             p_value=normal_p(change, interval, self.confidence),
         )
 

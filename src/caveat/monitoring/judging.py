@@ -1,5 +1,6 @@
 """Sizes, p-values and judgments of changes."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -7,6 +8,21 @@ import numpy as np
 from ..resampling import ConfidenceInterval
 from .effects import Effect
 from .result import ChangeState, DriftRow
+
+RARE = 0.1
+"""A class with a smaller share than this is rare."""
+
+FACTOR = 1.5
+"""A change of a rare class's rate by this factor matters, however few points it is."""
+
+
+def rare_limit(limit: float, rates: Sequence[float]) -> float:
+    """Return the threshold of the difference of two rates of a class: at most `limit`."""
+    if max(rates) > 1 - RARE:
+        rates = [1 - rate for rate in rates]
+    if min(rates) >= RARE or max(rates) <= 0:
+        return limit
+    return min(limit, max(rates) * (1 - 1 / FACTOR))
 
 
 def size_of(change: float, interval: ConfidenceInterval) -> Effect:

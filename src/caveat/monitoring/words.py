@@ -1,6 +1,6 @@
 """The verdict on a drift in plain words."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -77,7 +77,7 @@ def effect_words(row: DriftRow) -> str:
 
 def _shown(row: DriftRow, value: float) -> str:
     if row.effect_kind == "difference" or row.quantity in ("probability", "confidence", "class"):
-        return f"{100 * value:z.1f} %"
+        return percent(value)
     return number(value)
 
 
@@ -91,7 +91,7 @@ def verdict(drift: Drift) -> Verdict:
     }
     statements = [_summary(drift, asked)]
     for question in DriftQuestion:
-        rows = tuple(row for row in drift.rows if row.overall and row.question is question)
+        rows = _rows_of(drift, question)
         if rows:
             statements.append(_statement(question, rows, states[question] or TOO_FEW))
     statements += _groups(drift)
@@ -107,7 +107,10 @@ def _summary(drift: Drift, asked: dict[DriftQuestion, ChangeState]) -> Statement
     groups = changed_groups(drift)
     if by_state[CHANGED]:
         text = f"{capitalized(joined(by_state[CHANGED]))} changed."
-        faults = [q for q, state in asked.items() if state is CHANGED and q not in _HARMLESS]
+        faults = [
+            q for q, state in asked.items()
+            if state is CHANGED and q not in _HARMLESS and _worse(_rows_of(drift, q))
+        ]  # fmt: skip
         known = DriftQuestion.CALIBRATION in asked
         if not faults and known and asked[DriftQuestion.CALIBRATION] is UNCHANGED:
             text = f"{text[:-1]}, and the calibration did not: the model followed the change."
@@ -127,6 +130,10 @@ def _summary(drift: Drift, asked: dict[DriftQuestion, ChangeState]) -> Statement
     return Statement("good", f"There is no change that matters in {joined(by_state[UNCHANGED])}.")
 
 
+def _rows_of(drift: Drift, question: DriftQuestion) -> tuple[DriftRow, ...]:
+    return tuple(row for row in drift.rows if row.overall and row.question is question)
+
+
 def changed_groups(drift: Drift) -> list[str]:
     """Return the groups in which something changed, in their order."""
     return list(
@@ -142,7 +149,7 @@ def _statement(question: DriftQuestion, rows: Any, state: ChangeState) -> Statem
     what = capitalized(f"the {question.value}")
     level = _LEVELS[state]
     if state is CHANGED:
-        level = "info" if question in _HARMLESS else "bad"
+        level = "info" if question in _HARMLESS or not _worse(rows) else "bad"
         some = sorted((r for r in rows if r.state is CHANGED), key=_exceeds, reverse=True)
         text = f"{what} changed: {'; '.join(effect_words(row) for row in some[:3])}."
     elif state is UNCHANGED:
@@ -157,10 +164,20 @@ def _statement(question: DriftQuestion, rows: Any, state: ChangeState) -> Statem
     return Statement(level, text, rows)
 
 
+def _worse(rows: Iterable[DriftRow]) -> bool:
+    """Return whether a change is no gain: errors of calibration count as losses."""
+    changed = [row for row in rows if row.state is CHANGED]
+    return any(
+        row.question is not DriftQuestion.SKILL
+        or (row.change < 0) is (METRICS[row.quantity.partition(" ")[0]].direction == "higher")
+        for row in changed
+    )
+
+
 def _threshold(row: DriftRow) -> str:
     if row.effect_kind == "difference":
-        return f"{100 * row.threshold:g} percentage points"
-    return f"{100 * row.threshold:g} %"
+        return f"{100 * row.threshold:.3g} percentage points"
+    return f"{100 * row.threshold:.3g} %"
 
 
 def _exceeds(row: DriftRow) -> float:
@@ -205,10 +222,15 @@ def _next_step(drift: Drift, states: dict[DriftQuestion, ChangeState | None]) ->
         )
     if groups:
         return f"Evaluate the new samples of {listed(sorted(groups))} by themselves."
-    if skill is CHANGED:
+    if skill is CHANGED and _worse(_rows_of(drift, DriftQuestion.SKILL)):
+        if calibration is UNCHANGED:
+            return (
+                "The model is as honest as before, but not as good: find out which samples are "
+                "new, and train again."
+            )
         return (
-            "The model is as honest as before, but not as good or better: find out which samples "
-            "are new, and train again if the skill fell."
+            "The model is not as good as before, and it is not known whether it is as honest: find "
+            "out which samples are new, and get more true values."
         )
     if moved and calibration is None:
         return (

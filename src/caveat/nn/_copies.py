@@ -19,10 +19,10 @@ _WRAPPERS = {
 }
 
 # Not their subclasses, of which some cannot be filled again.
-_MAPPINGS = (dict, OrderedDict, defaultdict, Counter)
-_SEQUENCES = (list, deque)
+MAPPINGS = (dict, OrderedDict, defaultdict, Counter)
+SEQUENCES = (list, deque)
 # Vocabularies and tables hold many of these; inspecting more than their type takes long.
-_ATOMS = frozenset({bool, bytes, complex, float, int, str, type(None)})
+ATOMS = frozenset({bool, bytes, complex, float, int, str, type(None)})
 
 
 def unwrap(module: Any) -> nn.Module:
@@ -101,7 +101,7 @@ class _Copier:
 
     def plain(self, value: Any) -> Any:
         """Copy what a forward may change in place, and what has modules in it."""
-        if type(value) in _ATOMS:
+        if type(value) in ATOMS:
             return value
         if isinstance(value, nn.Module):
             return self.copy(value)
@@ -116,10 +116,10 @@ class _Copier:
         new = _shallow(value)
         if new is not value:
             self.known[id(value)] = new
-        if type(value) in _MAPPINGS:
+        if type(value) in MAPPINGS:
             for key, each in value.items():
                 new[key] = self.plain(each)
-        elif type(value) in _SEQUENCES:
+        elif type(value) in SEQUENCES:
             new.clear()
             new.extend(map(self.plain, value))
         return new
@@ -134,6 +134,6 @@ def _shallow(value: Any) -> Any:
             return value
     if isinstance(value, torch.Generator):
         return value.clone_state()
-    if type(value) in (*_MAPPINGS, *_SEQUENCES, set, bytearray, np.ndarray):
+    if type(value) in (*MAPPINGS, *SEQUENCES, set, bytearray, np.ndarray):
         return copy.copy(value)
     return value

@@ -2,9 +2,13 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from threading import RLock
 
 import torch
 from torch import Tensor
+
+GENERATORS_LOCK = RLock()
+"""Held by whoever seeds torch's generators and then draws: threads share them."""
 
 
 class Generators:

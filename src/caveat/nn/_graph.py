@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from threading import get_ident
 from typing import Any
 
 import torch
@@ -38,9 +39,13 @@ class Parts:
 
 
 class _Tracer(fx.Tracer):
+    proxy_buffer_attributes = True
+    """Whether what is computed from buffers is part of the graph: they may change."""
+
     def __init__(self, inputs: int) -> None:
         super().__init__()
         self.inputs = inputs
+        self._thread = get_ident()
 
     def create_proxy(
         self, kind: str, target: Any, args: tuple[Any, ...], kwargs: Any, *more: Any, **named: Any
@@ -55,14 +60,30 @@ class _Tracer(fx.Tracer):
                 return args[0]
         return super().create_proxy(kind, target, args, kwargs, *more, **named)
 
+    # While a trace runs, modules of other threads are called and asked by way of it, too.
+
+    def call_module(
+        self, m: nn.Module, forward: Callable[..., Any], args: tuple[Any, ...], kwargs: Any
+    ) -> Any:
+        """Call a module, or note that it is called."""
+        if get_ident() != self._thread:
+            return forward(*args, **kwargs)
+        return super().call_module(m, forward, args, kwargs)
+
+    def getattr(self, attr: str, attr_val: Any, parameter_proxy_cache: dict[str, Any]) -> Any:
+        """Return an attribute of a module, or what stands for it."""
+        if get_ident() != self._thread:
+            return attr_val
+        return super().getattr(attr, attr_val, parameter_proxy_cache)
+
     def is_leaf_module(self, m: nn.Module, module_qualified_name: str) -> bool:
         """Keep layers of ours and of torch whole, and what has hooks, which know tensors only."""
-        ours = type(m).__module__.startswith(f"{__package__}.layers")
-        # A subclass that changes the first weights alone runs as torch's own layer does.
-        torchs = type(m).forward.__module__.startswith("torch.nn.modules") and not any(m.children())
+        layers = f"{__package__}.layers"
+        # A subclass that changes the first weights alone runs as the layer does.
+        known = type(m).forward.__module__.startswith((layers, "torch.nn.modules"))
         return (
-            ours
-            or torchs
+            type(m).__module__.startswith(layers)
+            or (known and not any(m.children()))
             or isinstance(m, Stochastic)
             or has_hooks(m)
             or super().is_leaf_module(m, module_qualified_name)

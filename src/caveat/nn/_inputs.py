@@ -16,10 +16,9 @@ def as_inputs(X: Any, module: nn.Module) -> tuple[Tensor, ...]:
     Whole numbers in arrays and frames become floats, unless the module has an embedding for them;
     tensors keep their type.
     """
-    embeds = any(isinstance(part, nn.Embedding | nn.EmbeddingBag) for part in module.modules())
     parts = X if isinstance(X, tuple) else (X,)
     names = [f"X[{i}]" for i in range(len(parts))] if isinstance(X, tuple) else ["X"]
-    tensors = tuple(_as_tensor(part, name, embeds) for part, name in zip(parts, names, strict=True))
+    tensors = tuple(_as_tensor(part, name, module) for part, name in zip(parts, names, strict=True))
     lengths = [len(tensor) for tensor in tensors]
     if len(set(lengths)) != 1:
         raise ShapeError(f"the inputs in X must have the same number of rows; got {lengths}")
@@ -63,7 +62,7 @@ def place(module: nn.Module, device: Any) -> torch.device:
         raise OptionError(f"device={device!r} cannot be used: {error}") from None
 
 
-def _as_tensor(value: Any, name: str, embeds: bool) -> Tensor:
+def _as_tensor(value: Any, name: str, module: nn.Module) -> Tensor:
     if isinstance(value, Tensor):
         tensor = value.detach()
     else:
@@ -75,7 +74,7 @@ def _as_tensor(value: Any, name: str, embeds: bool) -> Tensor:
         # torch warns of read-only arrays, and does not take reversed ones.
         array = np.require(array, requirements=["C", "W"])
         tensor = torch.from_numpy(array)
-        if array.dtype.kind != "f" and not embeds:
+        if array.dtype.kind != "f" and not _embeds(module):
             tensor = tensor.to(torch.get_default_dtype())
     if tensor.dim() == 0 or len(tensor) == 0:
         raise ShapeError(
@@ -83,3 +82,7 @@ def _as_tensor(value: Any, name: str, embeds: bool) -> Tensor:
             f"{tuple(tensor.shape)}"
         )
     return tensor
+
+
+def _embeds(module: nn.Module) -> bool:
+    return any(isinstance(part, nn.Embedding | nn.EmbeddingBag) for part in module.modules())

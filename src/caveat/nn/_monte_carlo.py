@@ -15,7 +15,9 @@ from ..exceptions import OptionError, ShapeError
 from . import noise
 from ._copies import unwrap
 from ._generators import Generators
+from ._graph import clones
 from ._inputs import as_inputs, first_rows, place, precision
+from ._kept_plans import plan_for
 from ._loaders import batches, is_loader
 from ._outputs import Prediction, choose_head, to_prediction
 from ._plan import PassPlan
@@ -275,14 +277,16 @@ def _planned(
     module = unwrap(module)
     inputs = as_inputs(X, module)
     dtype, target = precision(module), place(module, device)
-    with torch.no_grad(), Generators(target).kept():
-        plan = make_plan(
-            module,
-            first_rows(inputs, 2, dtype, target),
-            first_rows(inputs, 3, dtype, target),
-            dtype,
-        )
-    return plan, inputs
+
+    def make() -> PassPlan:
+        with torch.inference_mode(False), torch.no_grad(), Generators(target).kept():
+            # Rows of the inference mode have no versions, by which changes in place are seen.
+            two, three = (clones(first_rows(inputs, count, dtype, target)) for count in (2, 3))
+            return make_plan(module, two, three, dtype)
+
+    rows = tuple((part.shape[1:], part.dtype) for part in inputs)
+    mixed = torch.is_autocast_enabled(target.type) and torch.get_autocast_dtype(target.type)
+    return plan_for(module, (dtype, target, rows, mixed), make), inputs
 
 
 def _check_members(members: list[Any]) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,8 @@ class Head:
     """Makes a prediction from (passes, rows, ...) and names."""
     options: tuple[str, ...]
     """The arguments of `predict` that it uses."""
+    sound: Callable[[Tensor], Any] = lambda values: False
+    """Whether finite outputs are certain to make a prediction."""
 
 
 def _logits(values: Tensor, classes: Any) -> Categorical:
@@ -74,6 +77,12 @@ def _pair(values: Tensor) -> tuple[Tensor, Tensor]:
     return values[:, :, 0], values[:, :, 1]
 
 
+def _spreads_are_positive(values: Tensor) -> Tensor:
+    spreads = _pair(values)[1]
+    variances = spreads.double().square()
+    return ((spreads > 0) & (variances > 0) & torch.isfinite(variances)).all()
+
+
 def _is_single(values: Tensor) -> bool:
     return values.dim() == 2 or values.shape[2] == 1
 
@@ -85,19 +94,21 @@ def _given(**options: Any) -> dict[str, Any]:
 _CLASSES = "(rows, classes), or (rows,) or (rows, 1) for the second of two classes"
 
 HEADS = {
-    "logits": Head(_CLASSES, lambda row: len(row) <= 1, _logits, ("classes",)),
+    "logits": Head(_CLASSES, lambda row: len(row) <= 1, _logits, ("classes",), lambda values: True),
     "probabilities": Head(_CLASSES, lambda row: len(row) <= 1, _probabilities, ("classes",)),
     "gaussian-logits": Head(
         "(rows, 2, classes): means and standard deviations of the logits",
         lambda row: len(row) == 2 and row[0] == 2,
         _gaussian_logits,
         ("classes",),
+        _spreads_are_positive,
     ),
     "mean-std": Head(
         "(rows, 2, targets), or (rows, 2) for one target: means and standard deviations",
         lambda row: len(row) in (1, 2) and row[0] == 2,
         _mean_std,
         ("targets",),
+        _spreads_are_positive,
     ),
     "mean-variance": Head(
         "(rows, 2, targets), or (rows, 2) for one target: means and variances",
@@ -110,6 +121,7 @@ HEADS = {
         lambda row: len(row) <= 1,
         _mean,
         ("targets",),
+        lambda values: True,
     ),
     "quantiles": Head(
         "(rows, targets, levels), or (rows, levels) for one target",
@@ -153,7 +165,17 @@ def to_prediction(values: Tensor, head: str, **options: Any) -> Prediction:
             f'head="{head}" needs a module that returns {meaning.shape}; it returns ({got})'
         )
     _check_finite(values)
-    return meaning.convert(values, **{name: options[name] for name in meaning.options})
+    convert = partial(meaning.convert, **{name: options[name] for name in meaning.options})
+    if values.device.type == "cpu" or not meaning.sound(values):
+        return convert(values)
+    return later(values, convert)
+
+
+def later(values: Tensor, convert: Callable[[Tensor], Prediction]) -> Prediction:
+    """Return a prediction that leaves its outputs on their device until they are asked for."""
+    first = convert(values[:, :1])  # names that do not fit show here
+    shared = {name: getattr(first, name) for name in first._shared}
+    return type(first)._deferred(shared, lambda: convert(values))
 
 
 def _check_finite(values: Tensor) -> None:

@@ -93,7 +93,8 @@ class _Preparation:
         return PassPlan(
             way=way,
             at_once=not slow,
-            few_at_once=slow == CONVOLUTIONS
+            few_at_once=slow in ("", CONVOLUTIONS)
+            and self.device.type == "cpu"
             and joinable
             and shares_batch(self.noise, probed.repeated, few, self.keys),
             reasons=(*reasons, *([slow] if slow not in ("", "-") else [])),

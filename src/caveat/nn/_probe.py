@@ -14,7 +14,7 @@ from torch.utils._pytree import tree_leaves
 from ..exceptions import ShapeError
 from . import noise
 from ._copies import private_copy
-from ._generators import Generators
+from ._generators import GENERATORS_LOCK, Generators
 from ._torch_noise import KeyedDropout, Observer, Recorder, RowAxis
 
 
@@ -49,6 +49,7 @@ class Noise:
             if self.row_axes:
                 stack.enter_context(KeyedDropout(self.first_place, self.row_axes))
             if self.foreign:
+                stack.enter_context(GENERATORS_LOCK)
                 Generators(key.device).seed(int(key[0]) & 0xFFFFFFFF)
             return function(*values)
 
@@ -88,6 +89,20 @@ class WorkingSet(TorchDispatchMode):
         }
         self.sizes.append(sum(held.values()))
         return result
+
+
+class Seeded(TorchDispatchMode):
+    """Counts the operations of this thread that may draw from torch's generators."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.calls = 0
+
+    def __torch_dispatch__(
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
+    ) -> Any:
+        self.calls += torch.Tag.nondeterministic_seeded in func.tags
+        return func(*args, **(kwargs or {}))
 
 
 def measure(
@@ -150,8 +165,12 @@ def first_run(
                 f"the module returned shape {tuple(output.shape)} for {rows} rows of X; its output "
                 "must have one row for each"
             )
-        # An observer does not see functions inside of functions of torch.
-        observer.foreign += generators.moved(states)
+        # An observer does not see functions inside of functions of torch. Another thread may have
+        # drawn, too: that it was the module shows in what it asks torch to do.
+        if generators.moved(states) and not observer.foreign:
+            with noise.keyed(key, shared=True), Observer(place, {}), Seeded() as seeded:
+                module(*(each.clone() for each in inputs))
+            observer.foreign += seeded.calls
         outputs.append(output)
         observers.append(observer)
     return outputs, observers

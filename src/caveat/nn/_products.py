@@ -6,14 +6,14 @@ where that saves time; what it does here is tried out once.
 """
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import cache
 from threading import Lock
 from typing import Any
 
 import torch
 
-__all__ = ["WORTH", "quick_products"]
+__all__ = ["WORTH", "products_as_before", "quick_products"]
 
 WORTH = 2**22
 """Multiplications in all products of a pass from which the longer way there is made up for."""
@@ -41,6 +41,19 @@ class _Switch:
             if not self._users:
                 settings.fp32_precision = self._before
 
+    @contextmanager
+    def paused(self, settings: Any) -> Iterator[None]:
+        with self._lock:
+            before, users = settings.fp32_precision, self._users
+            if users:
+                settings.fp32_precision = self._before
+        try:
+            yield
+        finally:
+            with self._lock:
+                if users and self._users:
+                    settings.fp32_precision = before
+
 
 _SWITCH = _Switch()
 
@@ -64,6 +77,14 @@ def quick_products(device: torch.device, multiplications: float) -> Iterator[Non
         yield
     finally:
         _SWITCH.off(settings)
+
+
+@contextmanager
+def products_as_before() -> Iterator[None]:
+    """Put torch's setting back for a while: code of the user may ask for it."""
+    settings = _settings()
+    with nullcontext() if settings is None else _SWITCH.paused(settings):
+        yield
 
 
 def _settings() -> Any:

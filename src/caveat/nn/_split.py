@@ -6,7 +6,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from ..exceptions import InvalidValueError, ShapeError
+from ..exceptions import InvalidValueError, OptionError, ShapeError
 
 _ENTRIES_CPU, _ENTRIES_GPU = 2**19, 2**24
 """Probabilities that are worked on at once: on a CPU they stay in the cache."""
@@ -49,6 +49,11 @@ def information_split(probabilities: Tensor) -> TensorSplit:
     >>> split.aleatoric, split.epistemic
     (tensor([0.6931, 0.0000]), tensor([0.0000, 0.6931]))
     """
+    if not isinstance(probabilities, Tensor):
+        raise OptionError(
+            f"probabilities must be a Tensor; got a {type(probabilities).__name__}: for arrays use "
+            "caveat.decompose(caveat.Categorical(probabilities))"
+        )
     shape = tuple(probabilities.shape)
     if len(shape) != 3 or 0 in shape or shape[2] < 2:
         raise ShapeError(

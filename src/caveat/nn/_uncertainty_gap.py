@@ -1,13 +1,16 @@
 """A fairness term for training: groups should be equally uncertain."""
 
+from typing import Any
+
 import torch
 from torch import Tensor
 
+from .._arrays import to_numpy
 from .._validation import check_choice
-from ..exceptions import OptionError, ShapeError
+from ..exceptions import LabelError, OptionError, ShapeError
 
 
-def uncertainty_gap(logits: Tensor, group: Tensor, *, part: str = "aleatoric") -> Tensor:
+def uncertainty_gap(logits: Tensor, group: Any, *, part: str = "aleatoric") -> Tensor:
     r"""Return how far the mean uncertainties of groups are apart: one differentiable number.
 
     .. math:: \frac{2}{G (G - 1)} \sum_{g < h} \Bigl(\log \frac{U_g}{U_h}\Bigr)^2,
@@ -21,7 +24,7 @@ def uncertainty_gap(logits: Tensor, group: Tensor, *, part: str = "aleatoric") -
     ----------
     logits : Tensor of shape (members, samples, classes)
         Logits of members, or of passes.
-    group : integer Tensor of shape (samples,)
+    group : integer Tensor or array of shape (samples,)
         Codes 0, 1, 2, ... of the groups; each code up to the largest must occur in the batch.
     part : {"aleatoric", "epistemic", "predictive"}, default="aleatoric"
         Which uncertainty; the epistemic one needs two members.
@@ -45,6 +48,7 @@ def uncertainty_gap(logits: Tensor, group: Tensor, *, part: str = "aleatoric") -
     2.927
     """
     check_choice(part, "part", ("aleatoric", "epistemic", "predictive"))
+    group = _codes(group, logits.device)
     if logits.ndim != 3 or group.shape != logits.shape[1:2]:
         raise ShapeError(
             "logits must have shape (members, samples, classes) and group (samples,); got "
@@ -55,7 +59,7 @@ def uncertainty_gap(logits: Tensor, group: Tensor, *, part: str = "aleatoric") -
     predictive = 1 - p.mean(dim=0).square().sum(dim=-1)
     values = {"aleatoric": aleatoric, "predictive": predictive}
     values["epistemic"] = (p - p.mean(dim=0)).square().sum(dim=-1).mean(dim=0)
-    member = torch.nn.functional.one_hot(group.long()).to(p.dtype)
+    member = torch.nn.functional.one_hot(group).to(p.dtype)
     counts = member.sum(dim=0)
     if len(counts) < 2 or not bool((counts > 0).all()):
         raise OptionError(
@@ -66,3 +70,18 @@ def uncertainty_gap(logits: Tensor, group: Tensor, *, part: str = "aleatoric") -
     # A mean of 0 has no logarithm; below rounding error it is as good as that.
     logs = torch.log(means.clamp_min(torch.finfo(p.dtype).eps ** 2))
     return (logs[:, None] - logs).square().sum() / (len(counts) * (len(counts) - 1))
+
+
+def _codes(group: Any, device: torch.device) -> Tensor:
+    """Return codes of groups as whole numbers beside the logits."""
+    if not isinstance(group, Tensor):
+        array = to_numpy(group, "group").array
+        if array.dtype.kind not in "iub":
+            raise LabelError(f"group must hold codes 0, 1, 2, ...; got {array.dtype}")
+        group = torch.tensor(array)
+    codes: Tensor = group.to(device, torch.int64)
+    if bool((codes != group.to(device)).any()) or bool((codes < 0).any()):
+        raise LabelError(
+            f"group must hold codes 0, 1, 2, ...; got {sorted(set(group.flatten().tolist()))[:5]}"
+        )
+    return codes

@@ -17,6 +17,7 @@ from ..exceptions import OptionError, ShapeError, UnknownNameError
 from . import layers
 from .layers._checks import check_drop
 from .layers._stochastic import number_layers
+from .layers.lengthwise import LengthwiseConv1d
 
 __all__ = ["CNN", "MLP"]
 
@@ -44,7 +45,7 @@ _FAMILIES: dict[str, Family] = {
     "flipout": (layers.FlipoutLinear, layers.FlipoutConv1d, layers.FlipoutConv2d),
 }
 
-_PLAIN = (nn.Linear, nn.Conv1d, nn.Conv2d)
+_PLAIN = (nn.Linear, LengthwiseConv1d, nn.Conv2d)
 _POOLS = (nn.MaxPool1d, nn.MaxPool2d)
 _POOLED = (layers.PooledConv1d, layers.PooledConv2d)
 

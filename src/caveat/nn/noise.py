@@ -18,6 +18,7 @@ from math import ceil, prod
 import numpy as np
 import torch
 from torch import Tensor
+from torch.compiler import is_compiling
 
 from .._docstrings import describe_parameters
 
@@ -89,6 +90,8 @@ class Noise:
 
 
 _CURRENT: ContextVar[Noise | None] = ContextVar("caveat_noise", default=None)
+_TRACED: list[Noise] = []
+"""What is in force while ``torch.compile`` traces, which cannot follow context variables."""
 
 
 @contextmanager
@@ -127,6 +130,13 @@ def in_passes(key: Tensor, masks: Masks | None = None) -> Iterator[None]:
 
 @contextmanager
 def _in_force(source: Noise) -> Iterator[None]:
+    if is_compiling():  # pragma: no cover - traced, not run
+        _TRACED.append(source)
+        try:
+            yield
+        finally:
+            _TRACED.pop()
+        return
     token = _CURRENT.set(source)
     try:
         yield
@@ -143,6 +153,8 @@ def times_mask(x: Tensor, mask: Tensor) -> Tensor:
 
 def current() -> Noise | None:
     """Return the noise that is in force, None outside of `keyed`."""
+    if is_compiling():  # pragma: no cover - traced, not run
+        return _TRACED[-1] if _TRACED else None
     return _CURRENT.get()
 
 

@@ -10,6 +10,7 @@ from torch.nn import functional
 from .._constructors import declared
 from .._validation import check_integer
 from ..exceptions import OptionError, ShapeError
+from .layers.lengthwise import LengthwiseBatchNorm1d, LengthwiseConv1d
 from .layers.pooled import MeansOfPairs
 from .networks import Builder, Network
 
@@ -162,14 +163,14 @@ class XResNet1d(_Nested):
         return parts, 2 * inputs, self.out_features
 
 
-class _Convolution(nn.Conv1d):
+class _Convolution(LengthwiseConv1d):
     """A convolution whose weights are drawn normally."""
 
     def reset_parameters(self) -> None:
         nn.init.kaiming_normal_(self.weight)
 
 
-class _FromZero(nn.BatchNorm1d):
+class _FromZero(LengthwiseBatchNorm1d):
     """A normalization that starts by passing nothing on."""
 
     def reset_parameters(self) -> None:
@@ -202,7 +203,7 @@ class _Block(nn.Module):
 
 def _normed(inputs: int, outputs: int, kernel: int, stride: int = 1) -> list[nn.Module]:
     convolution = _Convolution(inputs, outputs, kernel, stride, padding=kernel // 2, bias=False)
-    return [convolution, nn.BatchNorm1d(outputs)]
+    return [convolution, LengthwiseBatchNorm1d(outputs)]
 
 
 class _MeanAndMaximum(nn.Module):

@@ -1,8 +1,8 @@
 """The base class of predictions: frozen arrays with a sample axis."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
@@ -48,6 +48,24 @@ class Container:
         new = object.__new__(cls)
         new._store(**fields)
         return new
+
+    @classmethod
+    def _deferred(cls, shared: Mapping[str, Any], make: Callable[[], "Container"]) -> Self:
+        """Build a prediction whose arrays are made, without fail, when one is first asked for."""
+        new = object.__new__(cls)
+        new._store(**shared, _make=make)
+        return new
+
+    if not TYPE_CHECKING:  # pragma: no branch - else every name would be an attribute
+
+        def __getattr__(self, name: str) -> Any:
+            """Return an array that was not there yet, and make all of them."""
+            make = self.__dict__.get("_make")
+            if make is not None and name in self._arrays:
+                self._store(**make()._fields(), _make=None)
+            if name not in self.__dict__:  # another thread may have made it by now
+                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+            return self.__dict__[name]
 
     def _fields(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in (*self._arrays, *self._shared)}

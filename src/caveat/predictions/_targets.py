@@ -17,9 +17,10 @@ class WithTargets(Container):
     def align(self, y: Any, *, missing: bool = False) -> FloatArray:
         """Return the true values, (samples, targets), from (samples,) if there is one target.
 
-        With ``missing``, some true values of several targets may be unknown (NaN).
+        A frame whose columns have the names of the targets may have them in another order. With
+        ``missing``, some true values of several targets may be unknown (NaN).
         """
-        truth, _, _ = as_floats(y, "y")
+        truth, columns, _ = as_floats(y, "y")
         truth = truth[:, None] if truth.ndim == 1 else truth
         if truth.ndim == 2 and len(truth) != len(self):
             raise ShapeError(f"y has {len(truth)} samples, the prediction has {len(self)}")
@@ -28,6 +29,9 @@ class WithTargets(Container):
                 f"y must have shape (samples, targets) with {len(self.targets)} targets; got "
                 f"{truth.shape}"
             )
+        names = self.targets.tolist()
+        if columns is not None and columns != names and set(columns) == set(names):
+            truth = np.take(truth, [columns.index(name) for name in names], axis=1)
         unknown = np.isnan(truth)
         if not missing or len(self.targets) == 1 or not unknown.any():
             check_size(truth, "y", ("sample", "target"))

@@ -48,7 +48,8 @@ class Categorical(WithClasses, Decomposable):
     ----------
     probabilities : array of shape (samples, classes) or (members, samples, classes)
         Or a frame, whose columns name the classes. Rows sum to 1 to the precision they came in
-        (float64 1e-8, float32 1e-5, float16 5e-3, bfloat16 2e-2).
+        (float64 1e-8, float32 1e-5, float16 5e-3, bfloat16 2e-2); those that do not in float64 are
+        divided by their sum.
     normalize : bool, default=False
         Divide each row by its sum instead of refusing rows that do not sum to 1.
 
@@ -80,7 +81,7 @@ class Categorical(WithClasses, Decomposable):
         """Build from rows that were checked before, in the precision they had then."""
         array = with_members(as_floats(probabilities, "probabilities")[0], "probabilities")
         labels = as_labels(classes, "classes", array.shape[-1], "class")
-        check_probabilities(array, "probabilities", LOOSEST_TOLERANCE, normalize=False)
+        array = check_probabilities(array, "probabilities", LOOSEST_TOLERANCE, normalize=False)
         return cls._trusted({"probabilities": array, "classes": labels})
 
     @classmethod

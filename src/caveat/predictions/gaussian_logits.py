@@ -121,19 +121,20 @@ class GaussianLogits(WithClasses, Decomposable):
             With as many members as the logits have.
         """
         members, samples, classes = self.mean.shape
-        noise = generator(random_state).standard_normal((members, check_draws(draws), classes))
+        width = check_draws(draws) * classes
+        noise = generator(random_state).standard_normal((members, 1, draws, classes))
         probabilities = np.empty_like(self.mean)
-        for t in range(members):
-            for rows in row_blocks(samples, noise[t].size):
-                std = np.sqrt(self.variance[t, rows])
-                probabilities[t, rows] = sampled_softmax(self.mean[t, rows], std, noise[t])
+        for rows in row_blocks(samples, width):
+            for some in row_blocks(members, len(self.mean[0, rows]) * width):
+                std = np.sqrt(self.variance[some, rows])
+                probabilities[some, rows] = sampled_softmax(self.mean[some, rows], std, noise[some])
         return Categorical._trusted({"probabilities": probabilities, "classes": self.classes})
 
 
 def sampled_softmax(mean: FloatArray, std: FloatArray, noise: FloatArray) -> FloatArray:
-    """Average the softmax of (rows, classes) Gaussian logits over (draws, classes) of noise."""
-    logits = mean[:, None, :] + std[:, None, :] * noise
-    return softmax(logits).mean(axis=1)
+    """Average the softmax of (..., classes) Gaussian logits over (..., draws, classes) of noise."""
+    logits = mean[..., None, :] + std[..., None, :] * noise
+    return softmax(logits).mean(axis=-2)
 
 
 def check_draws(draws: int) -> int:

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import to_numpy
-from .._validation import LabelArray, encode_labels
+from .._arrays import missing_among, to_numpy
+from .._validation import LabelArray, encode_labels, position
 from ..exceptions import LabelError, OptionError, ShapeError, UnsupportedPredictionError
 from ._container import Container
 from .categorical import Categorical
@@ -140,6 +140,10 @@ def _labels(number: int, columns: list[Any] | None, y: Any, classes: Any) -> Any
     truth = truth[:, 0] if truth.ndim == 2 and truth.shape[1] == 1 else truth
     if truth.ndim != 1:
         raise ShapeError(f"y must be one label for each sample; got shape {truth.shape}")
+    missing = missing_among(truth)
+    if missing.any():
+        _, where = position(missing, ("sample",))
+        raise LabelError(f"y{where} is missing; leave out samples without a label")
     if truth.dtype.kind == "f" and not (truth == np.rint(truth)).all():
         raise LabelError(f"y is not made of labels, and the prediction has no spread; {_NUMBERS}")
     if columns is not None and _are(truth, columns):

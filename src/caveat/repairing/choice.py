@@ -1,5 +1,6 @@
 """Choose a repair by its cross-validated proper score, or none."""
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,7 +15,7 @@ from .._renamed import suggests_parameters
 from .._validation import FloatArray, as_column, as_weights, check_integer
 from ..evaluation.answers import Answer
 from ..exceptions import CaveatError
-from ..metrics import METRICS
+from ..metrics import METRICS, roc_auc_score
 from ..predictions.given import as_prediction
 from ..recalibration import (
     Recalibrator,
@@ -32,6 +33,9 @@ __all__ = ["repair"]
 LEAST_SAMPLES = 50
 """With fewer samples, nothing is repaired."""
 LEAST_CLUSTERS = 10
+
+_REVERSED = 4.0
+"""Standard errors below one half from which on an area under the ROC curve is no chance."""
 
 
 @suggests_parameters
@@ -122,7 +126,7 @@ def repair(
     rng = generator(random_state)
     task = _Task(
         prediction,
-        to_numpy(y, "y").array,
+        _truth(prediction, y),
         group_labels(groups, len(prediction)),
         as_weights(sample_weight, len(prediction)),
         None if cluster is None else as_column(cluster, "cluster", len(prediction)),
@@ -133,7 +137,21 @@ def repair(
     few = task.too_few()
     if few:
         return task.left(few, [])
+    if task.ranks_in_reverse():
+        one, other = prediction.classes.tolist()
+        warnings.warn(
+            f"the probabilities of class={other} are higher where class={one} is true: check which "
+            "class they are of (in a file, positive= names it); a repair turns them over",
+            stacklevel=3,
+        )
     return _chosen(task, tried)
+
+
+def _truth(prediction: Any, y: Any) -> NDArray[Any]:
+    """Return labels as they are, or true values in the order of the targets."""
+    if hasattr(prediction, "targets"):
+        return np.asarray(prediction.align(y, missing=True))
+    return to_numpy(y, "y").array
 
 
 @dataclass
@@ -172,6 +190,17 @@ class _Task:
         if clusters < least:
             return f"{clusters} clusters are too few to choose a repair; {least} are needed"
         return ""
+
+    def ranks_in_reverse(self) -> bool:
+        """Return whether of two classes the wrong one has the higher probabilities."""
+        if len(getattr(self.prediction, "classes", ())) != 2:
+            return False
+        truth = self.prediction.align(self.y)
+        pairs = np.prod(np.bincount(truth, minlength=2), dtype=float)
+        if not pairs:
+            return False
+        area = roc_auc_score(truth, self.prediction.mean[:, 1], sample_weight=self.weight)
+        return bool(area < 0.5 - _REVERSED * np.sqrt((len(truth) + 1) / (12 * pairs)))
 
     def measured(self, prediction: Any) -> dict[str, list[Answer]]:
         """Return the answers by metric, one for each target."""

@@ -5,9 +5,10 @@ from typing import Any
 
 from .. import charts
 from ..charts.marks import Points, Spot
-from ..evaluation import Evaluation, Triage, TriagePolicy
-from ..evaluation.triage_result import MEAN
+from ..evaluation import Evaluation
 from ..results.tables import number
+from ..triage import Triage, TriagePolicy
+from ..triage.result import MEAN
 from ._words import share
 from .content import Cell, Figure, Names, Promise, Slider, Table, Target
 

@@ -32,7 +32,8 @@ _NOTES = (
     "is at most {alpha:g}) and beyond the threshold; there is no change that matters if the whole "
     "interval of its size is within the threshold. Otherwise there are too few samples to say.",
     "Thresholds: {distribution:g} for the distance of two distributions, {share:g} for calibration "
-    "errors, accuracies and coverages, {relative:g} of the reference's value for other metrics.",
+    "errors, accuracies and coverages, {relative:g} of the reference's value for other metrics; "
+    "rates of a class rarer than 10 % also matter if they change by a factor of 1.5.",
     "The distance of two distributions is the largest difference of their distribution functions "
     "(Kolmogorov); of classes and groups it is the share that would have to be of another kind "
     "(total variation). The test is chi-squared, over at most 10 cells.",

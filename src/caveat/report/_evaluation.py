@@ -7,13 +7,14 @@ import numpy as np
 
 from .. import charts
 from ..charts import CHARTS
-from ..evaluation import Evaluation, TriagePolicy
+from ..evaluation import Evaluation
 from ..metrics import METRICS
 from ..metrics.entry import Place
 from ..results.judgments import Contrast
 from ..results.rows import Row
 from ..results.tables import headline_rows, number
 from ..results.words import center
+from ..triage import TriagePolicy
 from ._deferral import curve_slider, policy_blocks, split_slider
 from ._words import definition, label, rows_table, share
 from .content import (
@@ -112,7 +113,8 @@ classes | Is it as good for every class? | Classes
 groups | Is it as good for everybody? | Groups
     One dot for each group, with its interval; the dotted line is the value over all samples.
 samples | Samples to look at | Samples
-    By their id, so that they can be found in the data.
+    By their id. Without ids, those of a file have the number of their row, from 1 on; those of
+    arrays have their place, from 0 on.
 notes | How this was made | Method
 """
 

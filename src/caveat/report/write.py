@@ -6,13 +6,15 @@ from pathlib import Path
 
 from .._writing import replacing
 from ..confusion import MeasureComparison, UncertaintyExplanation
-from ..evaluation import Comparison, Evaluation, TriagePolicy
+from ..evaluation import Comparison, Evaluation
 from ..exceptions import OptionError
 from ..experiments import Disentanglement
 from ..fairness import FairnessAudit
 from ..maps import MapLayers, PredictionMap
 from ..molecules import Structures
 from ..monitoring import Drift, DriftHistory
+from ..signals import StreamRecord
+from ..triage import TriagePolicy
 from ._comparison import comparison_page
 from ._confusion import explanation_page, measures_page
 from ._disentanglement import disentanglement_page
@@ -21,6 +23,7 @@ from ._evaluation import evaluation_page
 from ._fairness import audit_page, with_audit
 from ._maps import map_page
 from ._molecules import with_molecules
+from ._stream import with_record
 from .content import Page
 from .page import render
 
@@ -44,6 +47,7 @@ def write_report(
     policy: TriagePolicy | None = None,
     audit: FairnessAudit | None = None,
     molecules: Structures | None = None,
+    record: StreamRecord | None = None,
     source: str = "",
 ) -> Path:
     """Write a report that a person wants to read: one HTML file that needs nothing else.
@@ -71,6 +75,9 @@ MeasureComparison, UncertaintyExplanation, PredictionMap or MapLayers
         An audit of the same prediction, for an `Evaluation`: the page gets a section on fairness.
     molecules : caveat.molecules.Structures, optional
         The molecules behind the samples of an `Evaluation`: the page gets a section of drawings.
+    record : caveat.signals.StreamRecord, optional
+        The signal behind the samples of an `Evaluation`, such as that of one subject: the page gets
+        its predictions, intervals and actions over time.
     source : str, default=""
         What stands below the title beside the date: the file, the model, ...
 
@@ -103,11 +110,18 @@ MeasureComparison, UncertaintyExplanation, PredictionMap or MapLayers
         )
     if molecules is not None and not isinstance(result, Evaluation):
         raise OptionError("molecules are drawn on the page of an evaluation: pass them with that")
+    if record is not None and not isinstance(record, StreamRecord):
+        raise OptionError(
+            f"record must be a caveat.signals.StreamRecord; got a {type(record).__name__}"
+        )
+    if record is not None and not isinstance(result, Evaluation):
+        raise OptionError("record is shown on the page of an evaluation: pass it with that")
     place = checked_place(path)
     if isinstance(result, Evaluation):
         page = evaluation_page(result, title, policy, source)
         page = page if audit is None else with_audit(page, result, audit)
         page = page if molecules is None else with_molecules(page, result, molecules)
+        page = page if record is None else with_record(page, result, record)
     else:
         page = _page(result, title, policy, source)
     return replace_file(place, render(page))

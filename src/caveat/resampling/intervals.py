@@ -189,8 +189,9 @@ def interval_of(
 
     Replicates that are NaN (a group without positives in a resample) are left out: the interval is
     conditional on the statistic being defined. If it is undefined in more than half of the
-    resamples, the ends are NaN. Where resampling shifts a statistic by more than its spread (that a
-    curve decreases everywhere, for example), the interval is extended to the value.
+    resamples, or there is one unit alone, the ends are NaN. Where resampling shifts a statistic by
+    more than its spread (that a curve decreases everywhere, for example), the interval is extended
+    to the value.
 
     With fewer than 20 units, the ends are at least where Student's t has them: as many standard
     deviations of the replicates away from the value.
@@ -231,6 +232,8 @@ def interval_of(
         low, high = np.clip(_student(value, replicates, defined, level), *range)
         return ConfidenceInterval(float(low), float(high), "bootstrap-t")
     ordered = np.sort(values[defined])
+    if replicates.units == 1 and ordered[0] == ordered[-1]:  # each resample is the one unit
+        return _UNDEFINED
     ends = _quantiles(ordered, _levels(ordered, level, replicates))
     ends = np.array([min(ends[0] - center, 0.0), max(ends[1] - center, 0.0)])
     if 0 < replicates.units < _FEW_UNITS:

@@ -36,7 +36,8 @@ class Gate:
     metric : str
     field : {"value", "low", "high", "estimate"}
     contrast : Contrast
-        Whether the gap or the ratio between groups is meant, or the value.
+        Whether the gap or the ratio between groups is meant, or the value. A gap is a size, 0.2 for
+        accuracies of 0.7 and 0.9; a ratio is that of the worst to the best, below 1 for scores.
     attribute, category : str
         The groups that are meant; empty for all samples, or for all groups of the attribute.
     comparison : {">", ">=", "<", "<="}
@@ -98,6 +99,8 @@ class Gate:
             raise OptionError(
                 f"a {parts['contrast']} is between the groups of one attribute; got {text!r}"
             )
+        if contrast is Contrast.DIFFERENCE:
+            _check_size(parts["comparison"], limit, text)
         return cls(
             text.strip(), cls._measured(parts["metric"]), field, contrast, parts["attribute"],
             parts["category"], parts["comparison"], limit,
@@ -141,11 +144,30 @@ class Gate:
             raise OptionError(f"no row is meant by {self.text!r}; {self._advice(known)}")
         sentences = []
         for row in meant:
-            number = getattr(row, self.field)
+            gap = self.contrast is Contrast.DIFFERENCE
+            number = _size(row, self.field) if gap else getattr(row, self.field)
             if np.isnan(number) or _COMPARISONS[self.comparison](number, self.limit):
                 said = "is not known" if np.isnan(number) else f"is {number:.6g}"
+                said += " in size" if gap and row.value < 0 else ""
                 what, *parts = self._named(row)
                 where = " ".join(filter(None, parts))
                 name = f"{what}.{self.field}" + (f" ({where})" if where else "")
                 sentences.append(f"{name} {said}; the check fails if {self.text}")
         return sentences
+
+
+def _check_size(comparison: str, limit: float, text: str) -> None:
+    """Raise if a limit says nothing of a size."""
+    if limit < 0 or (limit == 0 and comparison == "<"):
+        raise OptionError(
+            "a gap in a condition is a size, which is never below 0, for scores and losses alike; "
+            f"expected a limit such as in 'gap accuracy.low in sex > 0.1', got {text!r}"
+        )
+
+
+def _size(row: Row, field: str) -> float:
+    """Return a field of the size of a difference; if both signs are possible, it may be 0."""
+    ends = abs(row.low), abs(row.high)
+    if field == "low":
+        return 0.0 if row.low < 0 < row.high else float(np.minimum(*ends))
+    return float(np.maximum(*ends)) if field == "high" else abs(float(getattr(row, field)))

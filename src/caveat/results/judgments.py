@@ -90,6 +90,7 @@ class FindingState(Word):
     LOW = "low"
     HIGH = "high"
     MIXED = "mixed"
+    SHAPE = "shape"
     OFTEN = "often"
     RARELY = "rarely"
     OVER = "over"

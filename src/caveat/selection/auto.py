@@ -12,6 +12,7 @@ from sklearn.utils import assert_all_finite, check_array, column_or_1d, indexabl
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from .._arrays import with_text_names
 from .._constructors import declared
 from .._random import RandomState, generator
 from .._validation import as_column, as_weights, check_integer, check_number
@@ -30,7 +31,7 @@ from ..resampling import confidence_interval
 from ..results.words import joined
 from .candidates import makers_of
 from .result import Tried, TriedRow
-from .trials import Trial, Trials, words_of
+from .trials import Trial, Trials, compare_alike, words_of
 
 LOG_LOSS, BRIER = "negative_log_likelihood_loss", "brier_loss"
 
@@ -44,11 +45,11 @@ class AutoModel(BaseEstimator):
     candidates : list of str, or dict of str to estimator, optional
         What is tried, from cheap to expensive: names in ``caveat.selection.CANDIDATES``, or
         estimators of your own by name (None for one that is known by that name). By default a
-        linear model, a random forest, boosted trees, CatBoost if it is installed, MC dropout and a
-        deep ensemble.
+        linear model, a random forest, boosted trees, CatBoost if it is installed, a deep ensemble
+        and MC dropout, which chooses its rate for numbers.
     time_budget : float, optional
-        Seconds after which no further candidate is tried. The one that is running is finished, and
-        the chosen one is fitted to all samples after that.
+        Seconds after which no further candidate is tried, once one could be fitted. The one that is
+        running is finished, and the chosen one is fitted to all samples after that.
     folds : int
         Folds of the cross-validation; networks of all folds train in lock-step.
     random_state : int, Generator or None
@@ -119,7 +120,7 @@ class AutoModel(BaseEstimator):
             )
         if issparse(X):
             raise OptionError("sparse X is not supported; pass X.toarray()")
-        X, y = indexable(X, y)
+        X, y = indexable(with_text_names(X), y)
         validate_data(self, X, skip_check_array=True)
         truth = self._truth(y)
         samples = len(truth)
@@ -155,7 +156,8 @@ class AutoModel(BaseEstimator):
         with Progress(console=Console(stderr=True), disable=not self.verbose) as bar:
             task = bar.add_task("", total=len(makers))
             for name, make in makers.items():
-                if trials and self.time_budget is not None and used >= self.time_budget:
+                fitted = any(trial.prediction is not None for trial in trials)
+                if fitted and self.time_budget is not None and used >= self.time_budget:
                     reason = f"not tried: the time budget of {self.time_budget:g} s was used up"
                     trials.append(Trial(name, reason=reason))
                     continue
@@ -171,9 +173,11 @@ class AutoModel(BaseEstimator):
         if not given:
             reasons = "; ".join(f"{trial.name}: {trial.reason}" for trial in trials)
             raise OptionError(f"no candidate could be fitted ({reasons})")
-        scorer = Scorer(given[0].prediction, work.y, work.weight, cluster, seed)
+        compare_alike(given)
+        given = [trial for trial in given if trial.compared is not None]
+        scorer = Scorer(given[0].compared, work.y, work.weight, cluster, seed)
         for trial in given:
-            trial.answers = scorer.measured(trial.prediction, self._measures(trial.prediction))
+            trial.answers = scorer.measured(trial.compared, self._measures(trial.compared))
         place = self._place(given)
         scores: dict[str, list[Answer]] = {}
         for trial in given:
@@ -192,13 +196,13 @@ class AutoModel(BaseEstimator):
         errors = {name: float(lead.values.std(ddof=1)) for name, lead in leads.items()}
         # From cheap to expensive: the first within one standard error of the best.
         self.chosen_ = next(name for name in scores if means[name] - means[best] <= errors[name])
-        self.measure_ = self._measures(given[0].prediction)[place]
+        self.measure_ = self._measures(given[0].compared)[place]
         rows = []
         for trial in trials:
             row = TriedRow(candidate=trial.name, seconds=trial.seconds, reason=trial.reason)
             if trial.name in scores:
                 name, answers = trial.name, scores[trial.name]
-                low, high = _interval(answers, self._measures(trial.prediction)[place])
+                low, high = _interval(answers, self.measure_)
                 row = replace(
                     row, score=means[name], low=low, high=high, behind=means[name] - means[best],
                     error=errors[name], chosen=name == self.chosen_,
@@ -243,6 +247,7 @@ class AutoModel(BaseEstimator):
                 f"X must have shape (samples, {self.n_features_in_}); got {shape}. Reshape "
                 "your data: X.reshape(1, -1) if it is one sample"
             )
+        X = with_text_names(X, self)
         validate_data(self, X, reset=False, skip_check_array=True)
         return member_predictions(self.model_, X)
 
@@ -326,7 +331,8 @@ class AutoRegressor(RegressorMixin, AutoModel, PredictsIntervals):
     """Choose a regressor by its cross-validated CRPS: networks, forests and boosted trees.
 
     Several targets count alike: scores are relative to those of the first candidate. Boosted trees
-    predict ten quantiles of one target; see `AutoClassifier` for how the choice is made.
+    predict ten quantiles of one target; where they are tried, all candidates are compared by their
+    quantiles at these levels. See `AutoClassifier` for how the choice is made.
 
     Attributes
     ----------

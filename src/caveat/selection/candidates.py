@@ -4,9 +4,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from importlib.util import find_spec
-from typing import Any
+from typing import Any, Self
 
+import numpy as np
 from sklearn.base import is_classifier, is_regressor
+from sklearn.linear_model import BayesianRidge
 
 from .._registry import Registry
 from ..estimators import (
@@ -44,7 +46,7 @@ class Candidate:
     --------
     >>> from caveat.selection import CANDIDATES
     >>> [name for name, candidate in CANDIDATES.items() if candidate.usual]
-    ['linear', 'forest', 'boosting', 'catboost', 'mc-dropout', 'deep-ensemble']
+    ['linear', 'forest', 'boosting', 'catboost', 'deep-ensemble', 'mc-dropout']
     """
 
     name: str
@@ -61,6 +63,30 @@ class Candidate:
         return self.regressor() if numbers else self.classifier()
 
 
+class ScaledRidge(BayesianRidge):
+    """`sklearn.linear_model.BayesianRidge` whose priors do not depend on the unit of the target."""
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit to the target divided by its standard deviation; attributes are in its own unit.
+
+        Parameters
+        ----------
+        X : array of shape (samples, features)
+        y : array of shape (samples,)
+        sample_weight : array of shape (samples,), optional
+        """
+        y = np.asarray(y, dtype=np.float64)
+        centered = y - np.average(y, weights=sample_weight)
+        scale = float(np.sqrt(np.average(centered**2, weights=sample_weight)))
+        if scale <= 1e-12 * float(np.abs(y).max()):  # rounding of one value
+            scale = 1.0
+        super().fit(X, y / scale, sample_weight)
+        powers = {"coef_": 1, "intercept_": 1, "sigma_": 2, "alpha_": -2, "lambda_": -2}
+        for name, power in powers.items():
+            setattr(self, name, getattr(self, name) * scale**power)
+        return self
+
+
 def _logistic() -> Any:
     from sklearn.linear_model import LogisticRegression
     from sklearn.preprocessing import StandardScaler
@@ -69,10 +95,9 @@ def _logistic() -> Any:
 
 
 def _ridge() -> Any:
-    from sklearn.linear_model import BayesianRidge
     from sklearn.preprocessing import StandardScaler
 
-    return after(StandardScaler(), BayesianRidge())
+    return after(StandardScaler(), ScaledRidge())
 
 
 def _forest_of_classes() -> Any:
@@ -153,8 +178,9 @@ CANDIDATES: Registry[Candidate] = Registry(
         Candidate("lightgbm", _lightgbm_classes, _lightgbm_quantiles, "lightgbm", usual=False),
         Candidate("quantile-forest", _no_classes, _quantile_forest, "quantile_forest", usual=False),
         Candidate("catboost", _catboost_classes, _catboost_numbers, "catboost"),
-        Candidate("mc-dropout", MCDropoutClassifier, MCDropoutRegressor),
         Candidate("deep-ensemble", DeepEnsembleClassifier, DeepEnsembleRegressor),
+        # For numbers it tries several rates, and takes many more steps than a deep ensemble.
+        Candidate("mc-dropout", MCDropoutClassifier, MCDropoutRegressor),
     ],
 )
 """The models that `AutoClassifier` and `AutoRegressor` know by name, from cheap to expensive."""

@@ -49,12 +49,9 @@ def fits_table(estimator: Any, X: Any) -> Any:
     if not categories and not gaps:
         return estimator
     if categories and hasattr(estimator, "get_cat_feature_indices"):  # CatBoost
-        from sklearn.preprocessing import FunctionTransformer
-
         # A tuple, which copies of CatBoost keep as it is, so that it can be cloned.
-        places = tuple(X.columns.get_loc(name) for name in categories)
-        estimator.set_params(cat_features=places)
-        return after(FunctionTransformer(as_text, kw_args={"places": places}), estimator)
+        estimator.set_params(cat_features=tuple(categories))
+        return after(_texts(tuple(categories)), estimator)
     if hasattr(estimator, "__sklearn_tags__"):
         takes = get_tags(estimator).input_tags
         # Networks that take missing values take whole tables as they are.
@@ -65,8 +62,8 @@ def fits_table(estimator: Any, X: Any) -> Any:
     return after(encoder(categories, numbers), estimator)
 
 
-def encoder(categories: list[Any], numbers: list[Any]) -> Any:
-    """Return a transformer of frames to numbers."""
+def encoder(categories: list[int], numbers: list[int]) -> Any:
+    """Return a transformer of frames to numbers; columns are given by their places."""
     from sklearn.compose import ColumnTransformer
     from sklearn.impute import SimpleImputer
     from sklearn.pipeline import make_pipeline
@@ -75,11 +72,17 @@ def encoder(categories: list[Any], numbers: list[Any]) -> Any:
     one_hot = OneHotEncoder(
         handle_unknown="infrequent_if_exist", max_categories=MOST_CATEGORIES, sparse_output=False
     )
-    missing = SimpleImputer(strategy="constant", fill_value="missing")
+    texts = _texts(tuple(range(len(categories))))
     median = SimpleImputer(strategy="median", add_indicator=True, keep_empty_features=True)
     return ColumnTransformer(
-        [("categories", make_pipeline(missing, one_hot), categories), ("numbers", median, numbers)]
+        [("categories", make_pipeline(texts, one_hot), categories), ("numbers", median, numbers)]
     )
+
+
+def _texts(places: tuple[int, ...]) -> Any:
+    from sklearn.preprocessing import FunctionTransformer
+
+    return FunctionTransformer(as_text, kw_args={"places": places})
 
 
 def as_text(X: Any, places: tuple[int, ...]) -> Any:
@@ -95,12 +98,11 @@ def as_text(X: Any, places: tuple[int, ...]) -> Any:
     return pd.concat(text, axis=1)
 
 
-def columns_of(X: Any) -> tuple[list[Any], list[Any], bool]:
-    """Return the columns with categories, those with numbers, and whether values are missing."""
+def columns_of(X: Any) -> tuple[list[int], list[int], bool]:
+    """Return the places of categories and of numbers, and whether values are missing."""
     if hasattr(X, "columns"):
-        kinds = {name: dtype.kind for name, dtype in zip(X.columns, X.dtypes, strict=True)}
-        numbers = [name for name, kind in kinds.items() if kind in "iufb"]
-        categories = [name for name in kinds if name not in numbers]
+        numbers = [i for i, dtype in enumerate(X.dtypes) if dtype.kind in "iufb"]
+        categories = [i for i in range(X.shape[1]) if i not in numbers]
         return categories, numbers, bool(X.isna().to_numpy().any())
     array = np.asarray(X)
     gaps = array.dtype.kind == "f" and bool(np.isnan(array).any())

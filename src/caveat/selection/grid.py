@@ -10,14 +10,16 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
+from sklearn.base import clone, is_classifier
 
+from .._arrays import to_numpy
+from .._groups import attributes
 from .._random import RandomState, generator
-from .._validation import check_fraction, check_integer
+from .._validation import as_column, as_labels, check_fraction, check_integer, encode_labels
 from .._writing import replacing
 from ..evaluation import Comparison, compare
 from ..evaluation.recommend import Recommendation
-from ..exceptions import CaveatError, OptionError
+from ..exceptions import CaveatError, LabelError, OptionError
 from ..models import from_model
 from ..predictions.files import load_prediction
 from ..recalibration import ExchangeabilityTest, exchangeability_test
@@ -178,7 +180,7 @@ def technique_grid(
         fitted already, such as a `caveat.Wrapped`, is fitted anew.
     data : dict of str to (X, y)
         "train", "calibration" and "test", and "validation" for models whose ``fit`` takes it.
-        `SubjectSplit.parts` makes it from signals.
+        `SubjectSplit.parts` makes it from signals. Each class of "train" must be in "calibration".
     techniques : dict of str to Technique, optional
         By default all of `techniques_for`.
     groups, cluster : arrays of shape (test samples,), optional
@@ -217,6 +219,7 @@ def technique_grid(
     ['adaptive', 'global', 'local']
     """
     parts = _checked(models, data)
+    _check_test(models, parts, groups, cluster)
     confidence = check_fraction(confidence, "confidence")
     folder = None if cache is None else _folder(cache)
     check_integer(time_repeats, "time_repeats", 0)
@@ -279,6 +282,26 @@ def _checked(models: Any, data: Any) -> dict[str, tuple[Any, Any]]:
         if not isinstance(pair, tuple | list) or len(pair) != 2:
             raise OptionError(f"data[{name!r}] must be a pair (X, y)")
     return {name: (pair[0], pair[1]) for name, pair in data.items()}
+
+
+def _check_test(models: Any, parts: dict[str, tuple[Any, Any]], groups: Any, cluster: Any) -> None:
+    """Raise before any training on what the comparison could not use."""
+    samples = len(parts["test"][1])
+    if cluster is not None:
+        as_column(cluster, "cluster", samples)
+    if groups is not None:
+        attributes(groups, samples)
+    if any(hasattr(m, "__sklearn_tags__") and is_classifier(m) for m in models.values()):
+        known = np.unique(to_numpy(parts["train"][1], "y").array)
+        classes = as_labels(known, "y of train", len(known), "class")
+        codes = {name: encode_labels(parts[name][1], classes, f"{name} y") for name in parts}
+        lacking = np.setdiff1d(np.arange(len(classes)), codes["calibration"])
+        if len(lacking):
+            raise LabelError(
+                f"class {classes[lacking[0]]!s} is in train y and missing from calibration y, so "
+                "that a recalibration would learn that it never occurs; draw the calibration "
+                "samples so that each class is among them"
+            )
 
 
 def _folder(cache: Any) -> Path:

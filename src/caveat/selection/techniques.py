@@ -34,6 +34,9 @@ __all__ = ["ONE_SIGMA", "TWO_SIGMA", "Technique", "techniques_for"]
 ONE_SIGMA, TWO_SIGMA = 0.6827, 0.9545
 """Coverages of the central intervals of one and two standard deviations of a Gaussian."""
 
+_LEAST = 10
+"""Calibration samples below which no recalibration is tried."""
+
 _CLASSES = {
     "TS": TemperatureScaling(),
     "IR": IsotonicCalibration(),
@@ -90,7 +93,11 @@ class Technique:
         """
         calibration, test = self.prepared(calibration, test)
         if self.recalibrator is not None:
-            test = clone(self.recalibrator).fit(calibration, y).transform(test)
+            fitted = clone(self.recalibrator).fit(_enough(calibration), y)
+            few = getattr(fitted, "too_few_", ())
+            if few:
+                raise OptionError(f"too few for finite intervals: {few[0]}")
+            test = fitted.transform(test)
         if isinstance(test, Interval):
             return test.to_gaussian()
         if isinstance(test, GaussianLogits | ProbabilityInterval):
@@ -112,6 +119,15 @@ class Technique:
         if self.level is not None and isinstance(test, Quantiles) and not conformal:
             return calibration.to_gaussian(self.level), test.to_gaussian(self.level)
         return calibration, test
+
+
+def _enough(calibration: Any) -> Any:
+    """Return the calibration samples; raise if they are too few to learn anything from."""
+    if len(calibration) < _LEAST:
+        raise OptionError(
+            f"a recalibration needs at least {_LEAST} calibration samples; got {len(calibration)}"
+        )
+    return calibration
 
 
 def _first(prediction: Any, count: int) -> Any:

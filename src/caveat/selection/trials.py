@@ -1,6 +1,6 @@
 """One candidate after another: fitted across folds, kept in a folder, or the reason why not."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter as clock
@@ -38,6 +38,8 @@ class Trial:
     seconds: float = np.nan
     prediction: Any = None
     reason: str = ""
+    compared: Any = None
+    """What of the prediction all candidates have."""
     answers: dict[str, list[Answer]] | None = None
 
 
@@ -140,3 +142,41 @@ def as_one_member(prediction: Any) -> Any:
         return Gaussian(mean, np.maximum(variance, narrow), targets=prediction.targets)
     values = prediction.values.mean(axis=0)
     return Quantiles(prediction.levels, values, targets=prediction.targets)
+
+
+def compare_alike(trials: Sequence[Trial]) -> None:
+    """Give all candidates what they are compared by: their predictions, at the levels of all.
+
+    Where some predict quantiles, it is the levels that all of these have. Those with none of the
+    levels of the ones before are left out.
+    """
+    levels: FloatArray | None = None
+    first = ""
+    for trial in trials:
+        if isinstance(trial.prediction, Quantiles):
+            own = trial.prediction.levels
+            shared = own if levels is None else levels[shared_levels(levels, own)]
+            if not len(shared):
+                trial.reason = (
+                    f"its quantiles have no level in common with those of {first}, at which all "
+                    "are compared"
+                )
+                continue
+            levels, first = shared, first or trial.name
+    for trial in trials:
+        if not trial.reason:
+            same = levels is None
+            trial.compared = trial.prediction if same else quantiles_at(trial.prediction, levels)
+
+
+def shared_levels(levels: Any, others: Any) -> NDArray[np.bool_]:
+    """Return which levels are among the others, up to rounding."""
+    return np.isclose(np.asarray(levels)[:, None], np.asarray(others)).any(axis=1)
+
+
+def quantiles_at(prediction: Gaussian | Quantiles, levels: Any) -> Quantiles:
+    """Return the quantiles of numbers at some levels, which quantiles must have."""
+    if isinstance(prediction, Gaussian):
+        return prediction.to_quantiles(levels)
+    places = np.flatnonzero(shared_levels(prediction.levels, levels))
+    return Quantiles(levels, prediction.values[..., places], targets=prediction.targets)

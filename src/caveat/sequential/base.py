@@ -4,7 +4,6 @@ import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import date
 from os import PathLike
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -13,9 +12,17 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
-from .._arrays import to_numpy
 from .._constructors import Declared
-from .._validation import FloatArray, check_finite, check_flags, check_fraction, check_integer
+from .._validation import (
+    FloatArray,
+    as_floats,
+    as_times,
+    check_finite,
+    check_flags,
+    check_fraction,
+    check_integer,
+    check_no_nan,
+)
 from .._writing import write_json
 from ..exceptions import (
     CaveatError,
@@ -137,6 +144,12 @@ class SequentialConformal(Declared, BaseEstimator):
         return self._levels().copy()
 
     @property
+    def margins_(self) -> FloatArray:
+        """How far the next interval goes beyond either end of a prediction, (targets, 2)."""
+        self._check_started()
+        return self._margins()
+
+    @property
     def bound_(self) -> float | None:
         """The largest distance of ``covered_`` from the coverage, whatever the series."""
         return self._bound() if self.samples_ else None
@@ -162,8 +175,14 @@ class SequentialConformal(Declared, BaseEstimator):
         self._see(prediction)
         return self._widened(*self._ends(prediction), self._margins(), prediction.targets)
 
-    def update(self, prediction: Any, y: Any, *, time: Any = None) -> NDArray[np.bool_]:
+    def update(
+        self, prediction: Any, y: Any, *, time: Any = None, margins: Any = None,
+        delay: int | None = None,
+    ) -> NDArray[np.bool_]:  # fmt: skip
         """Learn the truth of the samples that ``interval`` was last asked for.
+
+        Where other intervals were given in between, pass ``margins`` and ``delay``: the samples are
+        judged by the interval that they had, and the bound counts how long the truth took.
 
         Parameters
         ----------
@@ -174,6 +193,11 @@ class SequentialConformal(Declared, BaseEstimator):
             What is true.
         time : array of shape (samples,), optional
             Numbers or dates, to check the order; by default the order of the calls.
+        margins : array of shape (targets, 2), optional
+            ``margins_`` at the time of the interval; by default those of now.
+        delay : int, optional
+            How many intervals were given from this one on until its truth was known, this one
+            included; by default the number of samples.
 
         Returns
         -------
@@ -182,8 +206,10 @@ class SequentialConformal(Declared, BaseEstimator):
         """
         self._see(prediction)
         truth = prediction.align(y)
+        longest = len(prediction) if delay is None else check_integer(delay, "delay")
+        used = self._margins() if margins is None else self._checked_margins(margins)
         last = self._checked_time(time, len(prediction))
-        missed = self._step(self._scores(prediction, truth), self._margins())
+        missed = self._step(self._scores(prediction, truth), used, longest)
         self._last = last
         return ~missed
 
@@ -294,6 +320,8 @@ class SequentialConformal(Declared, BaseEstimator):
             if len(made._histories) != len(made._missed):
                 raise FileFormatError("histories and targets differ in number")
             return made
+        except FileNotFoundError:
+            raise FileNotFoundError(f"there is no file {path}") from None
         except FileFormatError as error:
             raise FileFormatError(f"{path} is no state of a sequential method: {error}") from error
         except (CaveatError, ValueError, LookupError, TypeError, AttributeError) as error:
@@ -366,20 +394,7 @@ class SequentialConformal(Declared, BaseEstimator):
         """Return the last time, after a check that times increase; None if there is none."""
         if time is None:
             return self._last
-        array = _times(time)
-        if array.shape != (samples,):
-            raise ShapeError(
-                f"time must be one number or date for each of {samples} samples; got shape "
-                f"{array.shape}"
-            )
-        if array.dtype.kind not in "iufM":
-            raise InvalidValueError(
-                f"time must be numbers or dates; got type {array.dtype}. Convert texts with "
-                "pandas.to_datetime"
-            )
-        missing = np.isnat(array) if array.dtype.kind == "M" else array != array
-        if missing.any():
-            raise InvalidValueError(f"time of sample {int(np.argmax(missing))} is missing")
+        array = as_times(time, samples)
         kind = "dates" if array.dtype.kind == "M" else "numbers"
         if kind == "dates":
             array = array.astype(np.int64)
@@ -394,6 +409,16 @@ class SequentialConformal(Declared, BaseEstimator):
                 "each time once"
             )
         return [kind, array[-1].item()]
+
+    def _checked_margins(self, margins: Any) -> FloatArray:
+        given = as_floats(margins, "margins")[0]
+        if given.shape != (len(self._missed), 2):
+            raise ShapeError(
+                f"margins must have shape ({len(self._missed)}, 2), as margins_ has; got "
+                f"{given.shape}"
+            )
+        check_no_nan(given, "margins", ("target", "end"))
+        return given
 
     def _ends(self, prediction: Any) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return the interval to widen, and the unit of its margins, (samples, targets)."""
@@ -450,15 +475,15 @@ class SequentialConformal(Declared, BaseEstimator):
             part = slice(start, start + size)
             now = self._margins()
             level[part], margins[part] = self._levels(), now
-            missed[part] = self._step(scores[part], now)
+            missed[part] = self._step(scores[part], now, len(scores[part]))
         return level, margins, missed
 
-    def _step(self, scores: FloatArray, margins: FloatArray) -> NDArray[np.bool_]:
-        """Judge the scores of one block by the state before it, then learn from them."""
+    def _step(self, scores: FloatArray, margins: FloatArray, longest: int) -> NDArray[np.bool_]:
+        """Judge the scores of one block by the margins they had, then learn from them."""
         missed = self._misses(scores, margins)
         self._learn(missed, scores)
         self._remember(scores)
-        self._count(missed, len(scores))
+        self._count(missed, longest)
         return missed
 
     def _count(self, missed: NDArray[np.bool_], longest: int) -> None:
@@ -480,13 +505,3 @@ class SequentialConformal(Declared, BaseEstimator):
         for history, column in zip(self._histories, scores.T.tolist(), strict=True):
             for score in column:
                 history.add(score)
-
-
-def _times(time: Any) -> NDArray[Any]:
-    """Return numbers, or dates in nanoseconds; anything else as it is."""
-    if str(getattr(time, "dtype", "")).startswith("datetime64"):  # with or without a time zone
-        return np.atleast_1d(np.asarray(time, dtype="datetime64[ns]"))
-    array = np.atleast_1d(to_numpy(time, "time").array)
-    if array.dtype == object and all(isinstance(each, date) for each in array.ravel()):
-        return array.astype("datetime64[ns]")
-    return array

@@ -87,6 +87,9 @@ class Signals:
     def __len__(self) -> int:
         return len(self.X)
 
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        return np.array(self.X, dtype=dtype, copy=copy)
+
     def __repr__(self) -> str:
         parts = [f"{len(self):,} segments of {self.seconds:.4g} s at {self.sampling_rate:g} Hz"]
         names = tuple(self.channels or ())

@@ -8,7 +8,7 @@ import numpy as np
 from .._arrays import to_numpy
 from .._validation import FloatArray, check_number
 from ..exceptions import OptionError
-from ..predictions import Interval
+from ..predictions import Interval, concat
 
 __all__ = ["StreamEvent", "StreamRecord"]
 
@@ -91,6 +91,29 @@ class StreamRecord:
         self.signal = None if signal is None else np.atleast_2d(to_numpy(signal, "signal").array)
         self.fs = None if fs is None else check_number(fs, "fs", closed="neither")
         self.truth = dict(truth or {})
+
+    def samples(self) -> tuple[Any, Any]:
+        """Return the predictions whose truth is known and these truths, as `evaluate` takes them.
+
+        Returns
+        -------
+        tuple of prediction and ndarray
+        """
+        known = [e for e in self.events if e.prediction is not None and e.number in self.truth]
+        if not known:
+            raise OptionError("no window has a prediction and a truth; pass truth= to StreamRecord")
+        y = np.array([self.truth[event.number] for event in known])
+        return concat([event.prediction for event in known]), y
+
+    def summary(self) -> str:
+        """Return how many windows there are, and how many of them led to which action."""
+        first, last = self.events[0].start, self.events[-1].end
+        actions: dict[str, int] = {}
+        for event in self.events:
+            words = f"{event.action} ({event.reason})" if event.reason else event.action
+            actions[words] = actions.get(words, 0) + 1
+        counts = ", ".join(f"{count:,} {words}" for words, count in actions.items())
+        return f"{len(self.events):,} windows from {first:g} to {last:g} s: {counts}"
 
     def __repr__(self) -> str:
         first, last = self.events[0].start, self.events[-1].end

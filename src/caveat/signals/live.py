@@ -2,19 +2,21 @@
 
 from collections import deque
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 
-from .._arrays import to_numpy
+from .._arrays import missing_among, to_numpy
 from .._validation import FloatArray, check_integer, check_number
 from ..exceptions import OptionError, ShapeError
 from ..predictions import Gaussian, Interval, Quantiles
-from ..sequential import AdaptiveConformal
+from ..sequential import AdaptiveConformal, SequentialConformal
 from .alarm import CoverageAlarm
 from .container import Signals
-from .events import StreamEvent
+from .events import StreamEvent, StreamRecord
+from .preprocessing import Step
 from .quality import reasons_of
 from .recordings import steps
 
@@ -25,6 +27,16 @@ NO_SIGNAL = "no signal"
 
 _KEPT = 1000
 """Latencies that are kept for their quantiles."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Given:
+    """An interval that waits for its truth."""
+
+    prediction: Any
+    margins: FloatArray
+    place: int
+    """How many intervals were given before it."""
 
 
 class SignalStream:
@@ -53,6 +65,8 @@ class SignalStream:
         The method of the intervals, with its state.
     dropped : int
         Windows whose truth did not come while they were remembered.
+    late : int
+        Truths that came after the interval of a later window was given.
     """
 
     def __init__(
@@ -60,6 +74,9 @@ class SignalStream:
         policy: Any, tolerance: float, run_length: float, pending: int,
     ) -> None:  # fmt: skip
         self._steps, self._model = _taken_apart(pipeline)
+        rate = fs
+        for step in self._steps:
+            rate = step.rate_after(rate) if isinstance(step, Step) else rate
         self._fs, self._window, self._hop = fs, window, hop
         self._policy, self.conformal = policy, conformal
         self._options = {"tolerance": tolerance, "run_length": run_length}
@@ -68,11 +85,12 @@ class SignalStream:
         self._buffer = np.empty((channels, 0))
         self._position = 0
         self._number = 0
-        self._waiting: dict[int, tuple[Any, Interval]] = {}
+        self._waiting: dict[int, _Given] = {}
+        self._given = 0
         self._pending = pending
         self._latencies: deque[float] = deque(maxlen=_KEPT)
         self._count, self._total, self._longest = 0, 0.0, 0.0
-        self.dropped = 0
+        self.dropped = self.late = 0
 
     def push(self, chunk: Any) -> list[StreamEvent]:
         """Take the next values, and return what is said about the windows they complete.
@@ -108,10 +126,7 @@ class SignalStream:
         usable = [i for i, reason in enumerate(reasons) if not reason]
         said: dict[int, tuple[Any, ...]] = {}
         if usable:
-            segments = X[usable]
-            for step in self._steps:
-                segments = step.transform(segments)
-            prediction = self._model.predict_distribution(segments)
+            prediction = self._model.predict_distribution(self._prepared(X[usable]))
             parts = _parts(prediction)
             actions = ["accept"] * len(usable)
             if self._policy is not None:
@@ -127,7 +142,7 @@ class SignalStream:
                 i, (None, None, None, None, NO_SIGNAL)
             )
             if interval is not None:
-                self._remember(self._number, one, interval)
+                self._remember(self._number, one)
             end = (start + self._window) / self._fs
             event = StreamEvent(
                 self._number, start / self._fs, end, one, interval, aleatoric, epistemic, action,
@@ -141,6 +156,17 @@ class SignalStream:
         self._longest = max(self._longest, latency)
         return events
 
+    def _prepared(self, X: FloatArray) -> Any:
+        """Return segments after the steps of the pipeline, each at the rate it has."""
+        segments: Any = X
+        rate = self._fs
+        for step in self._steps:
+            if isinstance(step, Step):
+                segments, rate = step.at(segments, rate)
+            else:
+                segments = step.transform(segments)
+        return segments
+
     def _interval(self, prediction: Any) -> Interval | None:
         if not isinstance(prediction, Gaussian | Quantiles | Interval):
             return None
@@ -150,8 +176,9 @@ class SignalStream:
             )
         return self.conformal.interval(prediction)
 
-    def _remember(self, number: int, prediction: Any, interval: Interval) -> None:
-        self._waiting[number] = prediction, interval
+    def _remember(self, number: int, prediction: Any) -> None:
+        self._waiting[number] = _Given(prediction, self.conformal.margins_, self._given)
+        self._given += 1
         if len(self._waiting) > self._pending:
             del self._waiting[next(iter(self._waiting))]
             self.dropped += 1
@@ -166,12 +193,52 @@ class SignalStream:
         for chunk in chunks:
             yield from self.push(chunk)
 
+    def replay(self, signals: Signals) -> StreamRecord:
+        """Go through the segments of one subject in their order, and keep what is said.
+
+        Each segment is a window. Its truth, if known, is learned before the next one.
+
+        Parameters
+        ----------
+        signals : Signals
+            Segments of one subject, in the order of time.
+
+        Returns
+        -------
+        StreamRecord
+        """
+        if self._number or self._buffer.size:
+            raise OptionError("replay starts a recording, and this stream has begun; make another")
+        given = signals.sampling_rate, signals.X.shape[2], signals.X.shape[2]
+        if given != (self._fs, self._window, self._hop):
+            raise OptionError(
+                f"segments of {signals.seconds:g} s at {signals.sampling_rate:g} Hz need a stream "
+                f"of that rate with window={signals.seconds:g} and no hop"
+            )
+        people = [] if signals.subject is None else np.unique(signals.subject).tolist()
+        if len(people) > 1:
+            raise OptionError(
+                f"replay is of one subject; got {len(people)}. Take one: "
+                f"signals.take(signals.subject == {people[0]!r})"
+            )
+        events, truth = [], {}
+        for event in self.run(signals.X):
+            events.append(event)
+            y = None if signals.y is None else signals.y[event.number]
+            if y is None or missing_among(np.atleast_1d(y)).any():
+                continue
+            truth[event.number] = y
+            if event.interval is not None:
+                self.learn(event.number, y)
+        recording = np.concatenate(list(signals.X), axis=1)
+        return StreamRecord(events, recording, self._fs, truth=truth)
+
     def learn(self, number: int, y: Any) -> bool:
         """Learn the truth of a window, and return whether the alarm is given.
 
-        Whether it was covered is judged by the interval that was given. Truths should come in the
-        order of the windows; those that come before the next window keep the promise of the
-        conformal method exactly.
+        Whether it was covered is judged by the interval that was given, here and by the conformal
+        method. Its promise needs the truth of each window before the next one; `promise` counts the
+        truths that came later, or not at all.
 
         Parameters
         ----------
@@ -184,10 +251,12 @@ class SignalStream:
                 f"window {number} is not waiting for its truth: it has none, is known already, or "
                 f"more than {self._pending} came after it"
             )
-        prediction, interval = self._waiting.pop(number)
-        truth = np.asarray(prediction.align(np.atleast_1d(np.asarray(y, dtype=np.float64))[None]))
-        covered = (interval.lower <= truth) & (truth <= interval.upper)
-        self.conformal.update(prediction, truth)
+        given = self._waiting[number]
+        truth = given.prediction.align(np.atleast_1d(to_numpy(y, "y").array)[None])
+        delay = self._given - given.place
+        covered = self.conformal.update(given.prediction, truth, margins=given.margins, delay=delay)
+        del self._waiting[number]
+        self.late += delay > 1
         for alarm, inside in zip(self.alarms, covered[0], strict=True):
             alarm.update(bool(inside))
         return self.alarm
@@ -218,7 +287,7 @@ class SignalStream:
         """What the intervals promise, and whether it still holds, in plain words."""
         if not self.alarms:
             return "No interval is promised: there are no numbers yet, or classes are predicted."
-        words = self.conformal.guarantee_
+        words = self._long_run()
         target = next((a for a in self.alarms if a.alarm_at is not None), None)
         if target is None:
             return words
@@ -226,6 +295,25 @@ class SignalStream:
         return (
             f"{words} Alarm since truth {target.alarm_at}: {share:.3g} of {target.samples} truths "
             f"were covered, {target.coverage:g} were asked for."
+        )
+
+    def _long_run(self) -> str:
+        """Return the promise of the method, or why it does not hold."""
+        overdue = sum(self._given - given.place > 1 for given in self._waiting.values())
+        unknown = self.dropped + overdue
+        if not self.late and not unknown:
+            return str(self.conformal.guarantee_)
+        words = (
+            f"No share is promised: the truth of each window must be known before the next one, "
+            f"but {self.late:,} truths came later and {unknown:,} are not known."
+        )
+        known = self.alarms[0].samples
+        if not known:
+            return words
+        share = 1 - max(alarm.missed for alarm in self.alarms) / known
+        return (
+            f"{words} Of {known:,} intervals whose truth is known {share:.3g} covered it, as they "
+            f"were given; {self.conformal.coverage:g} were asked for."
         )
 
 
@@ -289,7 +377,7 @@ def stream(
     if step > length:
         raise OptionError(f"hop must be at most window; got {hop:g} and {window:g} s")
     method = AdaptiveConformal(0.9) if conformal is None else conformal
-    if not hasattr(method, "interval") or not hasattr(method, "update"):
+    if not isinstance(method, SequentialConformal):
         raise OptionError(
             f"conformal must be a sequential method, such as AdaptiveConformal(0.9); got a "
             f"{type(method).__name__}"

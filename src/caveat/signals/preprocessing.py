@@ -1,7 +1,7 @@
 """Steps of a scikit-learn pipeline: arrays (samples, channels, time) or `Signals` in, and out."""
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any, Self
@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 
 from .._constructors import declared
 from .._validation import FloatArray, check_integer, check_number
-from ..exceptions import InvalidValueError, OptionError, ShapeError
+from ..exceptions import InvalidValueError, LabelError, OptionError, ShapeError
 from .container import Signals
 from .quality import Screening, quality_index, screen
 
@@ -36,7 +36,8 @@ class Step(TransformerMixin, BaseEstimator):
         """
         segments, rate = self._opened(X)
         self._check(segments, rate)
-        self.shape_ = segments.shape[1:]
+        self.shape_, self.rate_ = segments.shape[1:], rate
+        self.channels_ = X.channels if isinstance(X, Signals) else None
         return self
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -49,20 +50,73 @@ class Step(TransformerMixin, BaseEstimator):
         ----------
         X : Signals, or array of shape (samples, channels, time)
         """
-        segments, rate = self._opened(X)
-        self._check(segments, rate)
-        made, rate_after = self._apply(segments, rate)
+        made, rate_after = self.at(*self._entered(X))
         if isinstance(X, Signals):
             return replace(X, X=made, sampling_rate=rate_after)
         return made
 
+    def at(self, X: FloatArray, rate: float) -> tuple[FloatArray, float]:
+        """Return segments of some rate after this step, and their rate then.
+
+        Parameters
+        ----------
+        X : array of shape (samples, channels, time)
+        rate : float
+            Their sampling rate, in Hz.
+        """
+        self._check(X, rate)
+        if hasattr(self, "shape_") and X.shape[1] != self.shape_[0]:
+            raise ShapeError(
+                f"{type(self).__name__} was fitted on {self.shape_[0]} channels; got {X.shape[1]}"
+            )
+        return self._apply(X, rate)
+
+    def rate_after(self, rate: float) -> float:
+        """Return the sampling rate after this step; raise if it was made for another one.
+
+        Parameters
+        ----------
+        rate : float
+            The rate before it, in Hz.
+        """
+        self._check_rate(rate)
+        known = getattr(self, "rate_", np.nan)
+        if np.isfinite(known) and known != rate:
+            raise OptionError(
+                f"{type(self).__name__} was fitted at {known:g} Hz, but these signals have "
+                f"{rate:g} Hz; put Resample before it"
+            )
+        return rate
+
+    def _check_rate(self, rate: float) -> None:
+        own = getattr(self, "sampling_rate", None)
+        if own is not None and own != rate:
+            raise OptionError(
+                f"{type(self).__name__} has sampling_rate={own:g}, but these signals have "
+                f"{rate:g} Hz"
+            )
+
+    def _entered(self, X: Any) -> tuple[FloatArray, float]:
+        """Return segments and their rate, after a comparison of names and rate with the fit."""
+        segments, rate = self._opened(X)
+        if isinstance(X, Signals):
+            self.rate_after(rate)
+            self._check_channels(X.channels or ())
+        return segments, rate
+
+    def _check_channels(self, names: Sequence[str]) -> None:
+        known = getattr(self, "channels_", None)
+        if known is not None and tuple(names) != tuple(known):
+            own = ", ".join(map(repr, known))
+            raise LabelError(
+                f"{type(self).__name__} was fitted on the channels {own}; got "
+                f"{', '.join(map(repr, names))}. signals.select({own}) brings them into that order"
+            )
+
     def _opened(self, X: Any) -> tuple[FloatArray, float]:
         own = getattr(self, "sampling_rate", None)
         if isinstance(X, Signals):
-            if own is not None and own != X.sampling_rate:
-                raise OptionError(
-                    f"sampling_rate={own:g}, but these signals have {X.sampling_rate:g} Hz"
-                )
+            self._check_rate(X.sampling_rate)
             return X.X, X.sampling_rate
         array = np.asarray(X)
         if array.ndim != 3 or 0 in array.shape or array.dtype.kind not in "iuf":
@@ -119,6 +173,16 @@ class Resample(Step):
 
     to: float
     sampling_rate: float | None = None
+
+    def rate_after(self, rate: float) -> float:
+        """Return the new rate; that of the fit does not matter.
+
+        Parameters
+        ----------
+        rate : float
+        """
+        self._check_rate(rate)
+        return float(self.to)
 
     def _check(self, X: FloatArray, rate: float) -> None:
         check_number(self.to, "to", closed="neither")
@@ -240,9 +304,7 @@ class QualityIndex(Step):
 
     def transform(self, X: Any) -> Any:
         """Return the quality of each channel, whatever type the segments came in."""
-        segments, rate = self._opened(X)
-        self._check(segments, rate)
-        return self._apply(segments, rate)[0]
+        return self.at(*self._entered(X))[0]
 
     def _check(self, X: FloatArray, rate: float) -> None:
         _refuse_gaps(X, "a quality index")
@@ -262,8 +324,9 @@ class Reject(TransformerMixin, BaseEstimator):
 
     Parameters
     ----------
-    clipped : float or None
+    flat : float
         See `screen`, like all options.
+    clipped : float or None
     quality : dict of str to float, optional
     rates : pair of float, optional
     channel : str, optional
@@ -284,6 +347,7 @@ class Reject(TransformerMixin, BaseEstimator):
     (3, {'flat': 1})
     """
 
+    flat: float = 0.25
     clipped: float | None = 0.1
     quality: Mapping[str, float] | None = None
     rates: tuple[float, float] | None = None

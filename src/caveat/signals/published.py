@@ -10,13 +10,18 @@ from numpy.typing import NDArray
 from .._validation import check_choice, check_integer
 from ..exceptions import FileFormatError, InvalidValueError
 from .container import Signals, read_npz
-from .quality import check_pressures
+from .generators import EEG_CHANNELS
+from .preprocessing import BandPass, Resample
+from .quality import in_mmhg
 from .recordings import imported
 
 __all__ = ["load_bci2a", "load_d_vlog", "load_deepbeat", "load_pulsedb"]
 
 ACOUSTIC, VISUAL = 25, 136
 """Features of D-Vlog a second."""
+
+_SESSIONS = {"T": "0train", "E": "1test"}
+"""Sessions of BCI IV 2a by the letter in the name of their file, as MOABB calls them."""
 
 _MODALITIES = {"both": ("visual", "acoustic"), "audio": ("acoustic",), "visual": ("visual",)}
 _FEATURES = {"acoustic": ACOUSTIC, "visual": VISUAL}
@@ -100,7 +105,7 @@ def load_pulsedb(path: str | PathLike[str], *, channels: tuple[str, ...] = ("ppg
     read = [_mat_segments(each, channels) for each in paths]
     X, y, subject = (np.concatenate([part[i] for part in read]) for i in range(3))
     return Signals(
-        X, 125, y=check_pressures(y), subject=subject, channels=channels,
+        X, 125, y=in_mmhg(y, subject=subject), subject=subject, channels=channels,
         targets=["systolic", "diastolic"], description="PulseDB; pressures in mmHg",
     )  # fmt: skip
 
@@ -141,15 +146,19 @@ def _text(dataset: Any) -> str:
     return "".join(map(chr, np.asarray(dataset).ravel()))
 
 
-def load_bci2a(subjects: Any = None, *, moabb: Any = None) -> Signals:
-    """Read BCI Competition IV 2a through MOABB, which fetches it.
+def load_bci2a(
+    subjects: Any = None, *, folder: str | PathLike[str] | None = None, moabb: Any = None
+) -> Signals:
+    """Read BCI Competition IV 2a from a folder, or through MOABB, which fetches it.
 
     22 channels from 7.5 to 30 Hz, 128 Hz, six seconds: two of a fixation cross, then the cue.
 
     Parameters
     ----------
     subjects : list of int, optional
-        From 1 to 9; by default all.
+        From 1 to 9; by default all, or those that the folder has.
+    folder : str or path, optional
+        With ``A01T.mat``, ``A01E.mat``, ... in the form of BNCI Horizon 2020 (data set 001-2014).
     moabb : module, optional
         In place of the installed one.
 
@@ -165,6 +174,8 @@ def load_bci2a(subjects: Any = None, *, moabb: Any = None) -> Signals:
     wanted = list(range(1, 10)) if subjects is None else list(subjects)
     for one in wanted:
         check_integer(one, "subjects", 1, 9)
+    if folder is not None:
+        return _bci2a_of(Path(folder), wanted, every=subjects is None)
     if moabb is None:
         moabb = imported("moabb", "BCI IV 2a is")
         for part in ("datasets", "paradigms"):
@@ -182,6 +193,53 @@ def load_bci2a(subjects: Any = None, *, moabb: Any = None) -> Signals:
         subject=about["subject"].to_numpy(), part=about["session"].to_numpy().astype(str),
         description="BCI Competition IV 2a",
     )  # fmt: skip
+
+
+def _bci2a_of(folder: Path, subjects: list[int], every: bool) -> Signals:
+    made = []
+    for subject in subjects:
+        for session, part in _SESSIONS.items():
+            path = folder / f"A{subject:02d}{session}.mat"
+            if path.is_file():
+                made.append(_session(path, subject, part))
+            elif not every:
+                raise FileFormatError(f"there is no file {path}")
+    if not made:
+        raise FileFormatError(f"{folder} has none of A01T.mat, A01E.mat, A02T.mat, ...")
+    X, y, people, parts = (np.concatenate([one[i] for one in made]) for i in range(4))
+    return Signals(
+        X, 128, y=y, subject=people, part=parts, channels=EEG_CHANNELS,
+        description="BCI Competition IV 2a",
+    )  # fmt: skip
+
+
+def _session(path: Path, subject: int, part: str) -> tuple[NDArray[Any], ...]:
+    """Return trials of a file, which has a recording and the starts of its trials for each run."""
+    from scipy.io import loadmat
+
+    try:
+        content = loadmat(path, squeeze_me=True, struct_as_record=False)
+        trials, labels = [], []
+        for run in np.atleast_1d(content["data"]):
+            if np.size(run.trial):  # the first runs have movements of the eyes alone
+                trials.append(_trials(run))
+                names = [str(name).strip().replace(" ", "_") for name in run.classes]
+                labels.append(np.array(names)[np.atleast_1d(run.y).astype(int) - 1])
+        X, y = np.concatenate(trials), np.concatenate(labels)
+    except (OSError, KeyError, ValueError, IndexError, AttributeError, TypeError) as error:
+        raise FileFormatError(f"{path} cannot be read as BCI IV 2a: {error}") from error
+    return X, y, np.full(len(y), subject), np.full(len(y), part)
+
+
+def _trials(run: Any) -> NDArray[np.float32]:
+    """Return the trials of a run in volts, at 128 Hz; it is filtered as a whole."""
+    recording = 1e-6 * np.asarray(run.X, dtype=np.float64).T[None, : len(EEG_CHANNELS)]
+    rate = float(run.fs)
+    whole = BandPass(low=7.5, high=30, sampling_rate=rate).fit_transform(recording)[0]
+    starts = np.atleast_1d(run.trial).astype(int) - 1  # MATLAB counts from 1
+    cut = np.stack([whole[:, start : start + round(6 * rate)] for start in starts])
+    made = Resample(to=128, sampling_rate=rate).fit_transform(cut)
+    return np.asarray(made[:, :, :768], dtype=np.float32)
 
 
 def load_d_vlog(

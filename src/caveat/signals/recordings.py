@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._arrays import to_numpy
-from .._validation import check_number
+from .._validation import as_times, check_number
 from ..exceptions import CaveatError, FileFormatError, InvalidValueError, OptionError, ShapeError
 from .container import Signals
 
@@ -95,7 +95,7 @@ def read_long_csv(
     segment : str
         Column that tells the segments apart.
     time : str
-        Column of the seconds since any start; rows may be in any order.
+        Column of the seconds since any start, or of dates; rows may be in any order.
     target, subject : str, optional
         Columns of the labels (several for several targets) and the subject, constant in a segment.
     sampling_rate : float, optional
@@ -123,6 +123,7 @@ def read_long_csv(
     for name in wanted:
         if name not in frame.columns:
             raise FileFormatError(f"there is no column {name!r}; there are {list(frame.columns)}")
+    frame = frame.assign(**{time: _seconds(frame[time])})
     frame = frame.sort_values([segment, time], kind="stable")
     sizes = frame.groupby(segment, sort=True).size()
     if sizes.nunique() > 1:
@@ -145,6 +146,14 @@ def read_long_csv(
         X, sampling_rate, y=y, subject=None if subject is None else first[subject].to_numpy(),
         channels=values, targets=None if y is None or y.ndim == 1 else labels,
     )  # fmt: skip
+
+
+def _seconds(column: Any) -> np.ndarray:
+    """Return times as numbers; dates become the seconds since the first of them."""
+    times = as_times(column, len(column))
+    if times.dtype.kind == "M":
+        times = (times - times.min()) / np.timedelta64(1, "s")
+    return times.astype(np.float64)
 
 
 def _rate_of(times: np.ndarray, names: Any) -> float:

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._arrays import missing_among
 from .._random import RandomState, generator
-from .._validation import check_choice, check_number
+from .._validation import are_few_whole, check_choice, check_number
 from ..exceptions import InvalidValueError, LabelError, OptionError, ShapeError
 from .container import Signals
 
@@ -33,6 +34,16 @@ class SubjectSplit:
     test: NDArray[np.int64]
     kind: str = "calibfree"
 
+    def __post_init__(self) -> None:
+        for name in PARTS:
+            rows = np.asarray(getattr(self, name))
+            if rows.ndim != 1 or (rows.size and rows.dtype.kind not in "iu"):
+                raise ShapeError(
+                    f"{name} must be row numbers; got type {rows.dtype} of shape {rows.shape}. "
+                    "numpy.flatnonzero makes them of a mask"
+                )
+            object.__setattr__(self, name, rows.astype(np.int64))
+
     def __iter__(self) -> Iterator[NDArray[np.int64]]:
         return iter((self.train, self.validation, self.calibration, self.test))
 
@@ -43,7 +54,7 @@ class SubjectSplit:
         ----------
         signals : Signals
         """
-        parts = [np.asarray(part) for part in self]
+        parts = list(self)
         rows = np.concatenate(parts)
         if len(np.unique(rows)) != len(rows):
             values, counts = np.unique(rows, return_counts=True)
@@ -89,9 +100,8 @@ class SubjectSplit:
             line: dict[str, Any] = {"part": name, "segments": len(rows)}
             if signals.subject is not None:
                 line["subjects"] = len(np.unique(signals.subject[rows]))
-            if has_classes(signals.y):
-                for label in np.unique(signals.y).tolist():
-                    line[f"{label}"] = int((signals.y[rows] == label).sum())
+            for label in classes_of(signals.y).tolist():
+                line[f"{label}"] = int((signals.y[rows] == label).sum())
             lines.append(line)
         return pd.DataFrame(lines).set_index("part")
 
@@ -120,7 +130,8 @@ def split_subjects(
     Returns
     -------
     SubjectSplit
-        Classes have nearly the same shares in all parts. For "calibfree" whole subjects are dealt
+        Classes have nearly the same shares in all parts: text, and whole numbers with at most 20
+        distinct values. For "calibfree" whole subjects are dealt
         out, the largest first, to the part that lacks their classes most.
 
     Examples
@@ -138,7 +149,7 @@ def split_subjects(
     subject = _subjects(signals)
     draw = generator(random_state)
     codes = np.zeros(len(signals), dtype=np.int64)
-    if has_classes(signals.y):
+    if len(classes_of(signals.y)):
         codes = np.unique(signals.y, return_inverse=True)[1]
     divide = _whole if kind == "calibfree" else _divided
     part = divide(np.unique(subject, return_inverse=True)[1], codes, shares, draw)
@@ -158,9 +169,12 @@ def split_subjects(
     return made
 
 
-def has_classes(y: Any) -> bool:
-    """Whether labels are classes: one for each segment, and no fractions."""
-    return y is not None and y.ndim == 1 and y.dtype.kind != "f"
+def classes_of(y: Any) -> Any:
+    """Return the distinct labels; none of several targets, fractions and many whole numbers."""
+    if y is None or y.ndim > 1:
+        return np.array([])
+    known = np.unique(y[~missing_among(y)])
+    return known if y.dtype.kind not in "iuf" or are_few_whole(known) else known[:0]
 
 
 def _subjects(signals: Signals) -> Any:
@@ -245,9 +259,9 @@ def _refuse_leakage(subject: Any, parts: list[NDArray[np.int64]]) -> None:
 
 
 def _refuse_missing(y: Any, parts: list[NDArray[np.int64]]) -> None:
-    if not has_classes(y):
+    known = classes_of(y)
+    if not len(known):
         return
-    known = np.unique(y)
     for name, rows in zip(PARTS, parts, strict=True):
         lacking = np.setdiff1d(known, y[rows])
         if len(rows) and len(lacking):

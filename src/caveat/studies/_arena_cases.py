@@ -4,7 +4,7 @@ import hashlib
 import os
 import zipfile
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -247,7 +247,15 @@ def cases_of_folder(folder: Path, seed: int) -> list[Case]:
         raise OptionError(
             f"predictions {str(folder)!r} holds no file of predictions, such as model.csv"
         )
-    return [_case_of_file(path, seed) for path in paths]
+    cases = []
+    first: dict[bytes, str] = {}
+    for path in paths:
+        case = _case_of_file(path, seed)
+        # Files with the same truth are models of one data set, which the first of them names.
+        truth = case.calibration_y.tobytes() + case.test_y.tobytes()
+        name = first.setdefault(truth, case.data)
+        cases.append(case if name == case.data else replace(case, data=name, model=case.data))
+    return cases
 
 
 def _case_of_file(path: Path, seed: int) -> Case:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -27,8 +28,14 @@ def people_of(task: Task) -> list[TrainTest]:
         signals = make_motor_imagery(count, trials, random_state=task.rng)
     elif data == "moabb":
         signals = load_bci2a(range(1, min(count, 9) + 1))
+    elif isinstance(data, str | Path) and Path(data).is_dir():
+        signals = load_bci2a(folder=data)
+        signals = signals.take(np.isin(signals.subject, np.unique(signals.subject)[:count]))
     else:
-        raise OptionError(f"data must be moabb, or left out for generated signals; got {data!r}")
+        raise OptionError(
+            f"data must be moabb, a folder with A01T.mat, A01E.mat, ..., or left out for generated "
+            f"signals; got {str(data)!r}"
+        )
     signals = BandPass(low=7.5, high=30).fit_transform(signals)
     return [_one(signals.take(signals.subject == who), task) for who in np.unique(signals.subject)]
 

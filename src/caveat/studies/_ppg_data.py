@@ -3,6 +3,7 @@
 import io
 import lzma
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,16 +12,17 @@ import numpy as np
 from ..exceptions import FileFormatError, OptionError
 from ..signals import (
     Resample,
+    Screening,
     Signals,
     Standardize,
     check_heart_rate,
-    check_pressures,
     load_deepbeat,
     load_pulsedb,
     make_af_ppg,
     make_pressure_ppg,
     screen,
 )
+from ..signals.quality import in_mmhg
 
 SIZES = {"af": 800, "bp": 1250}
 """Values of a segment."""
@@ -28,15 +30,18 @@ SIZES = {"af": 800, "bp": 1250}
 _AF = 5
 """Atrial fibrillation among the six rhythms."""
 
+_MIMIC = {"mimic": "mimic4", "mimic3": "mimic3"}
+"""Releases of MIMIC by the name of the data."""
+
 FOLDER = "CAVEAT_DATA"
 
-NAMED = {"af": ("synthetic", "arrhythmia"), "bp": ("synthetic", "mimic")}
+NAMED = {"af": ("synthetic", "arrhythmia"), "bp": ("synthetic", "mimic", "mimic3")}
 
 
 def take_signals(
     task: str, data: Any, rng: np.random.Generator, generated: tuple[int, int], trusted: bool
-) -> Signals:
-    """Return usable segments of the published length, each standardized by itself.
+) -> Screening:
+    """Return usable segments of the published length, each standardized by itself, and the others.
 
     Raises if pressures are in another unit, or hearts say that the sampling rate is wrong.
     """
@@ -44,19 +49,20 @@ def take_signals(
         make = make_af_ppg if task == "af" else make_pressure_ppg
         signals = make(*generated, random_state=rng)
     elif data in NAMED[task]:
-        signals = arrhythmia() if task == "af" else mimic()
+        signals = arrhythmia() if task == "af" else mimic(_MIMIC[data])
     elif isinstance(data, str | Path) and Path(data).exists():
         signals = load_deepbeat(data, trusted=trusted) if task == "af" else load_pulsedb(data)
     else:
         known = ", ".join(NAMED[task])
         raise OptionError(f"data must be one of {known}, or a folder; got {str(data)!r}")
     if task == "bp":
-        check_pressures(signals.y)
-    signals = screen(signals).signals
+        in_mmhg(signals.y, subject=signals.subject)
+    usable = screen(signals)
+    signals = usable.signals
     check_heart_rate(signals)
     if signals.X.shape[2] != SIZES[task]:
         signals = Resample(to=SIZES[task] / signals.seconds).fit_transform(signals)
-    return Standardize().fit_transform(signals)
+    return replace(usable, signals=Standardize().fit_transform(signals))
 
 
 def arrhythmia() -> Signals:
@@ -71,9 +77,9 @@ def arrhythmia() -> Signals:
     )  # fmt: skip
 
 
-def mimic() -> Signals:
+def mimic(release: str = "mimic4") -> Signals:
     """Return windows of MIMIC records with their pressures from the folder of public data."""
-    place = _place("mimic_ppg_bp") / "mimic4_ppg_abp_delta1.npz.xz"
+    place = _place("mimic_ppg_bp") / f"{release}_ppg_abp_delta1.npz.xz"
     arrays = np.load(io.BytesIO(_unpacked(place)))
     X = np.cumsum(arrays["ppg_d"].astype(int), 1) / arrays["ppg_scale"]
     return Signals(

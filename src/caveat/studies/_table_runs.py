@@ -247,17 +247,12 @@ def at_levels(prediction: Any) -> Quantiles | None:
     None if it is of classes, or lacks some of the levels.
     """
     from ..selection.candidates import LEVELS
-    from ..selection.trials import as_one_member
+    from ..selection.trials import as_one_member, quantiles_at, shared_levels
 
     one = as_one_member(prediction)
-    if isinstance(one, Gaussian):
-        return one.to_quantiles(LEVELS)
-    if not isinstance(one, Quantiles):
+    if isinstance(one, Quantiles) and not shared_levels(LEVELS, one.levels).all():
         return None
-    same = np.isclose(np.asarray(one.levels), np.array(LEVELS)[:, None])
-    if not same.any(axis=1).all():
-        return None
-    return Quantiles(LEVELS, one.values[..., same.argmax(axis=1)], targets=one.targets)
+    return quantiles_at(one, LEVELS) if isinstance(one, Gaussian | Quantiles) else None
 
 
 def scores_of(prediction: Any, y: Any) -> dict[str, float]:

@@ -54,7 +54,7 @@ class ArenaRow:
         The name of a recalibrator, "Calibrator" for the automatic choice, or "as it is".
     win_rate, low, high : float
         The share of pairs (data, model) and of opponents that it beats, a draw counting half; with
-        an interval that takes data sets as the units.
+        an interval that takes data sets as the units; NaN where these are too few or all agree.
     place : int
         1 for the best and all that the data cannot tell from it, then 2, and so on.
     harm : float
@@ -134,7 +134,9 @@ class ArenaResult(RowTable[ArenaRow]):
             "win rate: the share of pairs of data and model, and of opponents, that a calibrator "
             f"beats on test samples; interval: {self.confidence:.0%} of that, data sets being the "
             "units; place: calibrators of the same place cannot be told apart from the first of "
-            "them; worse than none: in how many pairs the score rises; gain: by how much it falls."
+            "them; worse than none: in how many pairs the score rises; gain: by how much it falls. "
+            f"Fewer than {fewest(self.confidence)} data sets cannot show an order: all have "
+            "the first place, without an interval. Nor is there one where all data sets agree."
         ).replace("95%", "95 %")
 
     def __repr__(self) -> str:
@@ -176,7 +178,8 @@ def run_arena(
         By default "logistic", "forest", "boosting", "naive_bayes", "network" and "svm".
     predictions : path, optional
         A folder with files of predictions of your own, with what was true, to be compared on
-        instead: half of the samples of each calibrates, the other half tests.
+        instead: half of the samples of each calibrates, the other half tests. Files with the same
+        truth are models of one data set.
     samples : int, default=1000
         The most samples of a generated data set.
     cache : path, optional
@@ -312,7 +315,9 @@ def _rows(
         gains = table[0] - table
     rows = []
     for place, i in zip(places, order, strict=True):
-        _, low, high = student_interval(by_data[i], confidence, (0.0, 1.0))
+        low = high = np.nan
+        if len(units) >= fewest(confidence) and np.ptp(by_data[i]) > _ONE_BY_ONE:
+            _, low, high = student_interval(by_data[i], confidence, (0.0, 1.0))
         rows.append(
             ArenaRow(
                 kind=kind, score=score, calibrator=names[i], win_rate=float(by_data[i].mean()),
@@ -322,6 +327,17 @@ def _rows(
             )
         )  # fmt: skip
     return rows
+
+
+def fewest(confidence: float) -> int:
+    """Return how many data sets an order needs: were all alike, a sign test would show it.
+
+    Examples
+    --------
+    >>> fewest(0.95)
+    6
+    """
+    return int(np.ceil(1 - np.log2(1 - confidence)))
 
 
 def win_rates(losses: FloatArray) -> FloatArray:
@@ -355,9 +371,11 @@ def places_of(rates: FloatArray, confidence: float) -> list[int]:
     """Return the place of each calibrator, the best first, from win rates by data set.
 
     Calibrators share the place of the first one that the data cannot tell from them: the interval
-    of the mean difference, with data sets as units, holds 0.
+    of the mean difference, with data sets as units, holds 0. Too few data sets tell none apart.
     """
     result, first = [1], 0
+    if rates.shape[1] < fewest(confidence):
+        return result * len(rates)
     for i in range(1, len(rates)):
         _, low, _ = student_interval(rates[first] - rates[i], confidence)
         if low > 0:

@@ -228,7 +228,7 @@ def measure(task: Task) -> Measured:
     values, summaries = values_of(sweeps, detections, by_rate, planes, task.confidence)
     same = not options["settings"] and options["protocol"] is None
     same = same and (task.scale == "paper" or samples.name == "wine")
-    same = same and (samples.name != "bci" or options["data"] == "moabb")
+    same = same and (samples.name != "bci" or options["data"] is not None)
     first = next(iter(sweeps.values()))
     trainings = sum({id(r): r.cost.trainings for r in sweeps.values()}.values())
     model = (
@@ -397,7 +397,7 @@ DISENTANGLEMENT = Study(
         Option("methods", tuple(METHODS), f"Some of {', '.join(METHODS)}."),
         Option("decompositions", SPLITS, "Splits into aleatoric and epistemic."),
         Option("target", None, "The column of the classes, for a table file."),
-        Option("data", None, "For bci: moabb, or generated signals without it."),
+        Option("data", None, "For bci: moabb, or a folder of BCI IV 2a; else generated."),
         Option("detection", None, "Whether to leave each class out (table 4)."),
         Option("dropout_rates", None, "Dropout rates of figure 8, each a whole sweep."),
         Option("protocol", None, "Other sweeps than the published ones, a Protocol.", False),

@@ -219,8 +219,9 @@ class _Runner:
         (inside, y_in), (outside, y_out) = tests["in"], tests["out"]
         for method in unsure:
             self.details[f"shift, {method}"] = domain_shift(
-                inside[method], y_in, outside[method], y_out, resamples=400, **common
-            )
+                inside[method], y_in, outside[method], y_out, one_model=False, resamples=400,
+                **common,
+            )  # fmt: skip
 
     def active(self) -> LearningCurves:
         """Return errors as molecules are chosen by epistemic uncertainty, or at random."""
@@ -255,7 +256,7 @@ def measure(task: Task) -> Measured:
     own = {key: options[key] for key in ("members", "passes", "epochs") if options[key] is not None}
     settings = SETTINGS[task.scale] | own | (options["settings"] or {})
     repeats = task.repeats or REPEATS[task.scale]
-    data = take_molecules(task)
+    data, left_out = take_molecules(task)
     read = len(data)
     most = options["molecules"] if options["molecules"] is not None else MOLECULES[task.scale]
     if most is not None and check_integer(most, "molecules", 20) < read:
@@ -270,7 +271,7 @@ def measure(task: Task) -> Measured:
         key = MOLECULES_STUDY.key("search", "mae", method=BASE, setting=network)
         values[key] = np.array([error])
     compared = [(name, one) for name, one in runner.details.items() if isinstance(one, Comparison)]
-    notes = [_said(name, one) for name, one in compared]
+    notes = [*left_out, *(_said(name, one) for name, one in compared)]
     notes += [
         f"First run, {PAPER.word(name.partition(', ')[2])}: {growth.question} {growth.answer}: "
         f"{growth.text}."

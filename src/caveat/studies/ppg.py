@@ -143,12 +143,14 @@ def measure(task: Task) -> Measured:
     repeats = 1 if task.repeats is None else task.repeats
     runs: list[dict[tuple[str, ...], float]] = []
     grids = {}
-    subjects = []
+    subjects, unused = [], []
     for run in range(repeats):
         seed = int(task.rng.integers(2**31))
         rng = np.random.default_rng(seed)
-        signals = take_signals(kind, options["data"], rng, generated, options["trusted"])
-        signals = _some(signals, most, rng)
+        usable = take_signals(kind, options["data"], rng, generated, options["trusted"])
+        if usable.dropped:
+            unused.append(PAPER.notes_where["unused"].format(screening=usable))
+        signals = _some(usable.signals, most, rng)
         parts = split_subjects(signals, split or "calibfree", sizes=SIZES, random_state=rng)
         data = parts.parts(signals.X.astype(np.float32), signals.y)
         grid = technique_grid(
@@ -167,6 +169,7 @@ def measure(task: Task) -> Measured:
         values[key] = times
     own = isinstance(options["data"], str) and options["data"] in NAMED[kind]
     notes = [PAPER.notes_where[options["data"]]] if own else []
+    notes += unused
     notes += [PAPER.notes_where["quick"]] if task.scale == "quick" else []
     for run, grid in enumerate(grids.values()):
         for base in KINDS:
@@ -174,7 +177,7 @@ def measure(task: Task) -> Measured:
                 grid.exchangeability(base, cluster=cluster, random_state=run).p_value
                 for cluster in (None, subjects[run])
             )
-            if min(p, by_subject) < _UNLIKELY:
+            if by_subject < _UNLIKELY:
                 words = PAPER.notes_where["shift"]
                 notes.append(words.format(base=base, run=run, p=p, by_subject=by_subject))
         notes += [f"{technique} failed: {why}" for technique, why in grid.failed.items()]
@@ -189,11 +192,11 @@ def measure(task: Task) -> Measured:
 def _times(grids: list[Any], network: str) -> dict[tuple[str, ...], FloatArray]:
     """Return seconds for one sample and their standard errors, which tables 22 and 23 have."""
     values: dict[tuple[str, ...], FloatArray] = {}
-    for step in grids[0].times:
-        measured = [grid.times[step] for grid in grids]
+    for step in dict.fromkeys(step for grid in grids for step in grid.times):
+        measured = [grid.times.get(step) for grid in grids]
         for name, attribute in (("seconds", "seconds"), ("standard error", "error")):
             key = ("inference times", network, step, "", name)
-            values[key] = np.array([getattr(one, attribute) for one in measured])
+            values[key] = np.array([getattr(one, attribute, np.nan) for one in measured])
     return values
 
 
@@ -319,12 +322,11 @@ def isotonic_calibrates(table: Table) -> Iterator[Said]:
     rows = table.rows(measure="ece", part="", source=["table 8", "table 9"])
     wide = rows.pivot(index=["network", "run"], columns="technique", values="value")
     for base in ("MCD", "DE"):
-        yield (
-            "section 3.1.1",
-            f"{base}+IR has a lower ECE than {base}",
-            (wide[f"{base}+IR"] < wide[base]).to_numpy(float),
-        )
-    yield "section 3.1.1", "MAP has a higher NLL than MCD and DE", _larger(rows_nll(table))
+        words = f"{base}+IR has a lower ECE than {base}"
+        yield "section 3.1.1", words, _less(wide, f"{base}+IR", base)
+    losses = rows_nll(table)
+    larger = np.minimum(_less(losses, "MCD", "MAP"), _less(losses, "DE", "MAP"))
+    yield "section 3.1.1", "MAP has a higher NLL than MCD and DE", larger
 
 
 def rows_nll(table: Table) -> Any:
@@ -333,8 +335,13 @@ def rows_nll(table: Table) -> Any:
     return rows.pivot(index=["network", "run"], columns="technique", values="value")
 
 
-def _larger(wide: Any) -> FloatArray:
-    return ((wide["MAP"] > wide["MCD"]) & (wide["MAP"] > wide["DE"])).to_numpy(float)
+def _less(wide: Any, first: str, second: str) -> FloatArray:
+    """Return in which runs a technique has a smaller value; NaN where one of both failed."""
+    one, other = (
+        np.asarray(wide[name] if name in wide else np.full(len(wide), np.nan), dtype=np.float64)
+        for name in (first, second)
+    )
+    return np.where(np.isnan(one + other), np.nan, one < other)
 
 
 def conformal_covers(table: Table) -> Iterator[Said]:
@@ -349,9 +356,9 @@ def conformal_covers(table: Table) -> Iterator[Said]:
         own = wide.xs(level, level="measure")
         for part in ("systolic", "diastolic"):
             both = own.xs(part, level="part")
-            nearer = (both[f"CQR {name}"] - 1).abs() < (both[f"QR {name}"] - 1).abs()
+            nearer = _less((both - 1).abs(), f"CQR {name}", f"QR {name}")
             words = f"CQR {name} covers {part} pressures nearer to nominal than QR {name}"
-            yield "section 3.2.1", words, nearer.to_numpy(float)
+            yield "section 3.2.1", words, nearer
 
 
 PPG = Study(
@@ -364,7 +371,9 @@ PPG = Study(
     limits=lambda measure: (0.0, np.inf),
     options=(
         Option("network", "alexnet", "alexnet or resnet."),
-        Option("data", "synthetic", "synthetic, arrhythmia (af), mimic (bp), or a folder."),
+        Option(
+            "data", "synthetic", "synthetic, arrhythmia (af), mimic or mimic3 (bp), or a folder."
+        ),
         Option("trusted", False, "Whether pickled arrays of DeepBeat may be read: yes or no."),
         Option("segments", None, "At most so many segments, drawn at random."),
         Option("subjects", None, "How many subjects are generated."),

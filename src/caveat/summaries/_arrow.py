@@ -22,8 +22,8 @@ from .batches import (
     summary_of_classes,
     summary_of_tables,
 )
-from .cells import CellCounts
-from .classes import ClassCounts, UncountedError
+from .classes import COMPILED, ClassCounts, UncountedError
+from .counts import PAYS, CellCounts
 from .kept import KEPT, Kept, first_left_out
 from .parts import Part
 from .summary import ALL, Summary
@@ -39,14 +39,14 @@ class TableSummarizer:
     metrics : sequence of str or None
     written : bool
         Whether numbers of groups come as text.
-    compiled : bool
-        Whether there are so many rows that compiled loops pay.
+    rows : int or None
+        How many there are in all, for which compiled loops may pay; None if that is not known.
     """
 
     plan: BatchPlan
     metrics: Sequence[str] | None = None
     written: bool = False
-    compiled: bool = False
+    rows: int | None = 0
 
     def __call__(self, table: Any, start: int = 0) -> Summary:
         """Return the summary of a table whose first row has this number."""
@@ -73,11 +73,11 @@ class _Counter:
 
     Parameters
     ----------
-    plan : BatchPlan
+    tables : TableSummarizer
     """
 
-    def __init__(self, plan: BatchPlan) -> None:
-        self._plan, self._counts = plan, CellCounts()
+    def __init__(self, tables: TableSummarizer) -> None:
+        self._plan, self._counts = tables.plan, CellCounts(compiled=(tables.rows or 0) >= PAYS)
         self._classes: tuple[Any, ...] = ()
 
     def add(self, table: Any, start: int) -> bool:
@@ -122,7 +122,8 @@ class _ClassCounter:
         assert tables.plan.classes is not None
         self._plan, self._names, self._target = tables.plan, names, target
         self._classes = np.array(tables.plan.classes)
-        self._counts = ClassCounts(len(names), tables.compiled)
+        many = tables.rows is None or tables.rows >= COMPILED
+        self._counts = ClassCounts(len(names), many)
         self._kept: list[tuple[NDArray[np.uint64], FloatArray, NDArray[Any]]] = []
         self._limit = first_left_out(np.empty(0, dtype=np.uint64))
 
@@ -195,7 +196,7 @@ def _counter(tables: TableSummarizer) -> _Counter | _ClassCounter | None:
     """Return what counts the samples of small tables; None where each is summed up alone."""
     several = tables.plan.counted_classes()
     if several is None:
-        return _Counter(tables.plan)
+        return _Counter(tables)
     with suppress(CaveatError):  # the way of other predictions says more about it
         if all_counted(np.array(tables.plan.classes), tables.metrics):
             return _ClassCounter(tables, *several)

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from .._writing import replacing
-from ..exceptions import OptionError
-from ._chunks import Position
+from ..exceptions import FileFormatError, OptionError
+from ._chunks import Input, Position
 from .files import load_summary, save_summary
 from .summary import Summary
 
@@ -35,8 +35,14 @@ class Checkpoint:
         self.path, self.source = path, json.loads(json.dumps(source, default=_plain))
         self._next = monotonic() + EVERY
 
-    def load(self) -> tuple[Summary | None, Position]:
-        """Return what was summed up before, and up to where."""
+    def load(self, source: Input) -> tuple[Summary | None, Position]:
+        """Return what was summed up before, and up to where.
+
+        Parameters
+        ----------
+        source : Input
+            Learns which of its files are left out, or in part summed up, already.
+        """
         if not self.path.exists():
             return None, Position()
         summary = load_summary(self.path)
@@ -47,35 +53,62 @@ class Checkpoint:
                     "that ended early; name another file"
                 )
             stored = json.loads(archive.read(_MEMBER))
-        self._check_source(stored["source"])
-        return summary, Position(**stored["position"])
-
-    def _check_source(self, stored: dict[str, Any]) -> None:
-        for part, value in self.source.items():
-            if stored.get(part) == value:
-                continue
-            words = f"other {part}"
-            if part == "files":
-                mine, theirs = (
-                    {name: rest for name, *rest in one} for one in (value, stored[part])
-                )
-                changed = [name for name in mine if name in theirs and mine[name] != theirs[name]]
-                words = f"an earlier version of {changed[0]}" if changed else "other files"
+        position = Position(**stored["position"])
+        self._check_source(stored["source"], position)
+        broken = {int(file): FileFormatError(words) for file, words in stored["broken"].items()}
+        if broken and not source.skip:
             raise OptionError(
-                f"checkpoint={str(self.path)!r} is of {words}; remove it to begin again, or name "
-                "another file"
+                f"checkpoint={str(self.path)!r} leaves a file out ({next(iter(broken.values()))}); "
+                "go on with errors='skip', or remove it to begin again"
             )
+        source.broken = {**broken, **source.broken}
+        source.begun = None if stored["whole"] else position.file
+        return summary, position
 
-    def save(self, summary: Summary | None, position: Position, due: bool = False) -> None:
+    def _check_source(self, stored: dict[str, Any], position: Position) -> None:
+        """Raise if the rows so far are not those of this source."""
+        for part, value in self.source.items():
+            words = f"other {part}"
+            same = stored.get(part) == value
+            if part == "files":
+                # Files that were not read yet may have been repaired.
+                read = slice(position.file + 1)
+                changed = [
+                    one[0] for one, other in zip(value[read], stored[part], strict=False)
+                    if one[0] == other[0] and one != other
+                ]  # fmt: skip
+                words = f"an earlier version of {changed[0]}" if changed else words
+                same = not changed and [one[0] for one in value] == [one[0] for one in stored[part]]
+            if not same:
+                raise OptionError(
+                    f"checkpoint={str(self.path)!r} is of {words}; remove it to begin again, or "
+                    "name another file"
+                )
+
+    def save(
+        self, summary: Summary | None, position: Position, source: Input, due: bool = False
+    ) -> None:
         """Write the file; if only when it is due, after a while."""
         if summary is None or (due and monotonic() < self._next):
             return
-        stored = {"source": self.source, "position": asdict(position)}
+        broken = {file: str(error) for file, error in source.broken.items() if file < position.file}
+        stored = {
+            "source": self.source, "position": asdict(position), "broken": broken,
+            "whole": source.skip and source.begun != position.file,
+        }  # fmt: skip
         with replacing(self.path) as beside:
             save_summary(summary, beside)
             with zipfile.ZipFile(beside, "a") as archive:
                 archive.writestr(_MEMBER, json.dumps(stored))
         self._next = monotonic() + EVERY
+
+
+def check_place(path: Path) -> None:
+    """Raise if no checkpoint can be written, before anything is read."""
+    if not path.parent.is_dir():
+        raise OptionError(f"checkpoint={str(path)!r}: there is no folder {path.parent}")
+    if path.is_dir():
+        raise OptionError(f"checkpoint={str(path)!r}: this is a folder; name a file")
 
 
 def _plain(value: Any) -> Any:

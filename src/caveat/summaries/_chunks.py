@@ -83,12 +83,21 @@ class Input(ABC):
     ----------
     recognized : tuple of str
         How each column is used, in plain sentences.
+    skip : bool
+        Whether broken files are left out.
     broken : dict of int to error
         Files that are left out, by their numbers.
+    begun : int or None
+        A file of which some rows are summed up already: it cannot be left out.
+    stopped : int or None
+        The file of which an error was raised.
     """
 
     recognized: tuple[str, ...] = ()
+    skip = False
     broken: Mapping[int, CaveatError] = {}
+    begun: int | None = None
+    stopped: int | None = None
 
     def rows(self) -> int | None:
         """Return how many there are, if that is known."""
@@ -104,7 +113,20 @@ class Input(ABC):
 
     def failed(self, file: int, error: CaveatError) -> None:
         """Leave a broken file out, or raise."""
+        if self.skip and file != self.begun:
+            self.broken = {file: error, **self.broken}
+            return
+        self.stopped = file
+        if self.skip:
+            raise type(error)(
+                f"{error}; rows of this file are in the checkpoint already, so that it cannot be "
+                "left out: remove the checkpoint to begin again"
+            ) from error
         raise error
+
+    def left_out(self, file: int) -> str:
+        """Return a sentence on a broken file."""
+        return f"file {file + 1} is left out: {self.broken[file]}"
 
 
 class Batches(Input):
@@ -116,10 +138,17 @@ class Batches(Input):
     def chunks(self, done: Position) -> Iterator[Chunk]:
         start = 0
         for number, item in enumerate(self._items):
-            given = _arguments(item, f"batch {number}")
+            try:
+                given = _arguments(item, f"batch {number}")
+            except CaveatError as error:
+                self.failed(number, error)
+                continue
             rows = len(given["prediction"])
-            yield Chunk(partial(list, [given]), rows, start, f"batch {number}")
+            yield Chunk(partial(list, [given]), rows, start, f"batch {number}", number)
             start += rows
+
+    def left_out(self, file: int) -> str:
+        return f"{self.broken[file]}; this batch is left out"
 
 
 def _arguments(item: Any, place: str) -> dict[str, Any]:
@@ -154,9 +183,13 @@ class Whole(Input):
     def chunks(self, done: Position) -> Iterator[Chunk]:
         total = done.total
         for file, path in enumerate(self.paths):
-            if file < done.file + bool(done.total):
+            if file < done.file + bool(done.total) or file in self.broken:
                 continue
-            table = read_predictions(path, **self._options)
+            try:
+                table = read_predictions(path, **self._options)
+            except CaveatError as error:
+                self.failed(file, error)
+                continue
             self.recognized = self.recognized or table.recognized
             given = {
                 "prediction": table.prediction, "y": table.y, "groups": table.groups,

@@ -13,7 +13,8 @@ from . import cells
 
 _WIDTHS, _EDGE, _SIDE = cells.WIDTHS, cells._EDGE, cells._SIDE
 _SHIFT, _FIRST = 52 - cells._BITS, cells._FIRST
-_LOW, _HIGH, _HALF = cells._LOW, cells._HIGH, cells._HALF
+_LOW, _HIGH, _HALF, _ABOVE = cells._LOW, cells._HIGH, cells._HALF, cells._ABOVE
+_STEP, _BINS = cells._STEP, cells.BINS
 
 _TOGETHER = 2**12
 """Samples whose cells are found at once, by vector instructions."""
@@ -33,6 +34,10 @@ def _cell(p: Any) -> Any:  # pragma: no cover - compiled
     place: Any = np.int64(p * _WIDTHS)
     if place < _EDGE or place >= _WIDTHS - _EDGE:
         place = octave
+    step = place // _STEP
+    begins = place < _WIDTHS and place % _STEP == 0
+    if begins and np.int64((1 - p) * _BINS) < np.int64((1 - step / _BINS) * _BINS):
+        place = _ABOVE + step - 1
     return _HALF if p == 0.5 else place
 
 
@@ -56,6 +61,16 @@ def add(index: Any, first: Any, second: Any, sums: Any) -> None:  # pragma: no c
 def _cells(p: Any, true: Any, k: Any, cell: Any) -> None:  # pragma: no cover - compiled
     for i in range(len(cell)):
         cell[i] = 2 * _cell(p[i]) + (true[i] == k)
+
+
+@_jit
+def locate(p: Any, truth: Any, index: Any) -> bool:  # pragma: no cover - compiled
+    """See `Steps.locate`; returns whether all are probabilities."""
+    known = True
+    for i in range(len(index)):
+        known &= (p[i] >= 0) & (p[i] <= 1)
+        index[i] = 2 * _cell(p[i]) + truth[i]
+    return known
 
 
 @_jit

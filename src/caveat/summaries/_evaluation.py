@@ -1,13 +1,14 @@
 """The evaluation of a summary, with its answers for a comparison."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._groups import attributes
+from .._parallel import one_thread_of_blas
 from .._random import RandomState, generator
 from .._validation import FloatArray, check_fraction, check_integer
 from ..evaluation import Comparison, Evaluation
@@ -31,6 +32,7 @@ from ..metrics.units import UNITS
 from ..predictions import Categorical
 from ..resampling.from_states import state_replicates, unit_draws
 from ..results.rows import Key
+from ._totals import totals_of
 from .condensed import QuestionKey, key_of
 from .parts import Part
 from .summary import ALL, Summary
@@ -65,6 +67,13 @@ def evaluate_summary(
     check_integer(resamples, "resamples", 0)
     seed = int(generator(random_state).integers(2**63))
     chosen = _chosen(summary, metrics)
+    with one_thread_of_blas:
+        return _evaluated(summary, chosen, confidence, resamples, seed)
+
+
+def _evaluated(
+    summary: Summary, chosen: list[str] | None, confidence: float, resamples: int, seed: int
+) -> Evaluated:
     kept = summary.kept
     if kept is not None and len(kept) == summary.samples:
         plan = plan_for(kept.prediction, resamples, kept.cluster, seed)
@@ -185,6 +194,7 @@ class _FromStates:
             cluster=None if summary.kept is None else summary.kept.cluster,
             attributes=tuple(known),
             stands_for=summary.samples,
+            totals=totals_of(summary),
             group_samples=self._group_samples(),
         )
 
@@ -309,7 +319,7 @@ def compare_summaries(
     rng = generator(random_state)
     first = next(iter(summaries.values()))
     for name, summary in summaries.items():
-        if replace(summary.about, members=1) != replace(first.about, members=1):
+        if {*summary.about.differs(first.about)} - {"members"}:
             raise OptionError(
                 f"{name!r} has other classes, targets, groups or metrics than "
                 f"{next(iter(summaries))!r}: they cannot be compared"

@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from itertools import chain
@@ -21,6 +22,9 @@ _COUNTED = 2**17
 
 _BUFFER = 2**20
 """Bytes of a column that are read from a file at once."""
+
+PARQUET = (".parquet", ".pq")
+"""The endings of files whose row groups are read apart."""
 
 _AHEAD = 16
 """Batches of a stream that are held until the classes are known."""
@@ -161,12 +165,22 @@ class Dataset(Columns, Input):
 
     def __init__(self, dataset: Any) -> None:
         self._dataset = dataset
+        self._scanners, self._places = [dataset.scanner], [""]
+        with suppress(ValueError):  # some rows or columns of a dataset have no fragments
+            parts = list(dataset.get_fragments())
+            self._scanners = [partial(part.scanner, schema=dataset.schema) for part in parts]
+            self._places = [str(getattr(part, "path", "")) for part in parts]
 
     def names(self) -> Sequence[str]:
         return [str(name) for name in self._dataset.schema.names]
 
     def rows(self) -> int | None:
-        return int(self._dataset.count_rows())
+        import pyarrow as pa
+
+        try:
+            return int(self._dataset.count_rows())
+        except (pa.ArrowException, OSError):  # reading it says what is wrong
+            return None
 
     def fingerprint(self) -> list[Any]:
         files = getattr(self._dataset, "files", None)
@@ -175,52 +189,52 @@ class Dataset(Columns, Input):
         return stamps([Path(file) for file in files])
 
     def tables(self, plan: BatchPlan) -> Iterator[Any]:
-        for _, table in self._scan(plan):
-            yield table
+        for file, place in enumerate(self._places):
+            self.place = place
+            try:
+                if file not in self.broken:
+                    yield from self._scan(file, plan)
+            except CaveatError as error:
+                self.failed(file, error)
 
-    def _scan(self, plan: BatchPlan) -> Iterator[tuple[str, Any]]:
-        """Yield tables with the fragment that they are of."""
+    def _scan(self, file: int, plan: BatchPlan) -> Iterator[Any]:
+        """Yield the tables of a file."""
         import pyarrow as pa
 
-        with readable(Path("the dataset")):
-            scanner = self._dataset.scanner(
+        with readable(Path(self._places[file] or "the dataset")):
+            scanner = self._scanners[file](
                 columns=list(plan.names), batch_size=BATCH, batch_readahead=2, fragment_readahead=2
             )
-            for tagged in scanner.scan_batches():
-                place = str(getattr(tagged.fragment, "path", ""))
-                yield place, pa.Table.from_batches([tagged.record_batch])
+            for batch in scanner.to_batches():
+                yield pa.Table.from_batches([batch])
 
     def chunks(self, done: Position) -> Iterator[Chunk]:
-        start, place, row = 0, "", 0
-        for file, table in self._scan(self.plan):
-            place, row = file, row if file == place else 0
-            rows = table.num_rows
-            if rows and start + rows > done.total:
-                first = max(done.total - start, 0)
-                some = table.slice(first)
-                yield Chunk(
-                    partial(list, [some]), some.num_rows, start + first, file, row=row + first
-                )
-            start, row = start + rows, row + rows
+        total = done.total
+        for file, place in enumerate(self._places):
+            if file < done.file or file in self.broken:
+                continue
+            row, begin = 0, done.row if file == done.file else 0
+            try:
+                for table in self._scan(file, self.plan):
+                    some = table.slice(min(max(begin - row, 0), table.num_rows))
+                    row += table.num_rows
+                    if some.num_rows:
+                        first = row - some.num_rows
+                        yield Chunk(partial(list, [some]), some.num_rows, total, place, file, first)
+                        total += some.num_rows
+            except CaveatError as error:
+                self.failed(file, error)
 
 
 class Files(Columns, Input):
     """Files with the same columns."""
 
     def __init__(
-        self, paths: Sequence[Path], options: Mapping[str, Any], written: Mapping[str, Any],
-        skip: bool,
-    ) -> None:  # fmt: skip
+        self, paths: Sequence[Path], options: Mapping[str, Any], written: Mapping[str, Any]
+    ) -> None:
         self.paths, self._options, self._dialect = list(paths), dict(options), dict(written)
-        self._skip = skip
-        self.broken = {}
         self.written = any(ending(path) in (".csv", ".tsv") for path in self.paths)
         self._first: list[str] = []
-
-    def failed(self, file: int, error: CaveatError) -> None:
-        if not self._skip:
-            raise error
-        self.broken = {file: error, **self.broken}
 
     def names(self) -> Sequence[str]:
         for file, path in enumerate(self.paths):
@@ -249,7 +263,7 @@ class Files(Columns, Input):
                 self.failed(file, error)
 
     def rows(self) -> int | None:
-        if {ending(path) for path in self.paths} - {".parquet", ".pq"}:
+        if {ending(path) for path in self.paths} - {*PARQUET}:
             return None
         import pyarrow as pa
         import pyarrow.parquet as pq
@@ -294,7 +308,7 @@ class Files(Columns, Input):
         self, file: int, plan: BatchPlan, done: Position, together: int | None = None
     ) -> Iterator[Chunk]:
         path = self.paths[file]
-        if ending(path) in (".parquet", ".pq"):
+        if ending(path) in PARQUET:
             if together is None:
                 counted = plan.counted() or plan.counted_classes()
                 together = _COUNTED if counted and not plan.wanted.group else BATCH

@@ -29,20 +29,19 @@ class Run:
     done : Position
     """
 
-    def __init__(
-        self, source: Input, work: Work, checkpoint: Checkpoint | None = None, skip: bool = False
-    ) -> None:
+    def __init__(self, source: Input, work: Work, checkpoint: Checkpoint | None = None) -> None:
         self._source, self._work, self._checkpoint = source, work, checkpoint
-        self._skip = skip
         self.total: Summary | None = None
         self.done = Position()
         self._now: Summary | None = None  # with the rows so far of a file that may be broken
         self._end = self.done
+        # Without any row of the last file.
+        self._before: tuple[Summary | None, Position] = self.total, self.done
 
     def __call__(self, progress: bool = False) -> Summary:
         """Return the summary of all rows."""
         if self._checkpoint is not None:
-            self.total, self.done = self._checkpoint.load()
+            self.total, self.done = self._checkpoint.load(self._source)
         self._now, self._end = self.total, self.done
         number = self._source.rows() if progress else None
         try:
@@ -52,21 +51,21 @@ class Run:
                     advance(chunk.rows)
                 self._finish_file()
         except CaveatError as error:
+            if self._source.stopped == self._end.file:  # it may be repaired, and then read anew
+                self.total, self.done = self._before
             if self._checkpoint is None or self.total is None:
                 raise
             raise type(error)(
-                f"{error}; the {self.total.samples:,} samples before it are in "
+                f"{error}; the {self.total.samples:,} samples of the files before it are in "
                 f"{self._checkpoint.path}"
             ) from error
         finally:
-            if self._checkpoint is not None:
-                self._checkpoint.save(self.total, self.done)
+            self._save()
         if self.total is None:
             words = next((f": {broken}" for broken in self._source.broken.values()), "")
             raise FileFormatError(f"there are no rows to sum up{words}")
-        for file, broken in sorted(self._source.broken.items()):
-            words = f"file {file + 1} is left out: {broken}"
-            warnings.warn(words, RuntimeWarning, stacklevel=4)
+        for file in sorted(self._source.broken):
+            warnings.warn(self._source.left_out(file), RuntimeWarning, stacklevel=4)
         return self.total
 
     def _results(self) -> Iterator[tuple[Chunk, "Future[Summary | None]"]]:
@@ -95,25 +94,29 @@ class Run:
     def _add(self, chunk: Chunk, result: "Future[Summary | None]") -> None:
         if chunk.file != self._end.file:
             self._finish_file()
+            self._before = self.total, self.done
         if chunk.file in self._source.broken:  # pragma: no cover - if more of it was being read
             return
         try:
             part = result.result()
             with located(chunk):
                 self._now = _sum(self._now, part)
+            self._end = chunk.end
         except CaveatError as error:
             self._source.failed(chunk.file, error)
-        self._end = chunk.end
-        if not self._skip:
+        if not self._source.skip:
             self._finish_file()
 
     def _finish_file(self) -> None:
         """Take over the rows of a file, unless it is broken."""
         if self._end.file in self._source.broken:
-            self._now = self.total
+            self._now, self._end = self.total, self.done
         self.total, self.done = self._now, self._end
+        self._save(due=True)
+
+    def _save(self, due: bool = False) -> None:
         if self._checkpoint is not None:
-            self._checkpoint.save(self.total, self.done, due=True)
+            self._checkpoint.save(self.total, self.done, self._source, due)
 
 
 def _sum(total: Summary | None, part: Summary | None) -> Summary | None:

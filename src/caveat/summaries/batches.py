@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._arrays import to_numpy
-from .._groups import Attribute
+from .._groups import Attribute, value_names
 from .._validation import FloatArray, as_column, as_weights
 from ..evaluation.answers import class_attribute, named_groups, within
 from ..evaluation.questions import MOST_CLASSES, Question, questions, take, wanted_metrics
@@ -27,9 +27,9 @@ from ..predictions import (
     ProbabilityInterval,
     Quantiles,
 )
-from .cells import count_cells
 from .classes import COMPILED, ClassCounts
 from .condensed import TalliedStates, answered_by, key_of
+from .counts import count_cells
 from .kept import KEPT, Kept, candidates
 from .parts import NumberKey, Part, Place, distributions_of, numbers_of, parts_of, states_of
 from .summary import ALL, About, Summary
@@ -97,6 +97,8 @@ def summarize_batch(
         raise ShapeError(f"y has {len(truth)} samples, the prediction has {samples}")
     if y is not None and isinstance(prediction, Gaussian | Quantiles | Interval):
         prediction.align(y)  # every true value must be known
+    if truth is not None and truth.dtype == object:
+        truth = _without_objects(prediction, truth)
     weight = as_weights(sample_weight, samples)
     about = about_of(
         prediction, truth=y is not None, weighted=weight is not None,
@@ -125,6 +127,12 @@ def summarize_batch(
         if truth is not None and weight is None and _several(prediction):
             return Summary(about, _counted(prediction, truth, given, unit, plain, about), kept)
         return Summary(about, _summed(prediction, y, given, weight, unit, plain, about), kept)
+
+
+def _without_objects(prediction: Any, truth: NDArray[Any]) -> NDArray[Any]:
+    """Return true values of Python as files hold them: as the classes spell them, or as numbers."""
+    own = prediction.align(truth)
+    return prediction.classes[own] if hasattr(prediction, "classes") else own.reshape(truth.shape)
 
 
 def summarize_counts(
@@ -218,7 +226,9 @@ def _kept(
     groups: Sequence[Attribute],
 ) -> Kept:
     rows, random = candidates(keys)
-    names = None if cluster is None else as_column(cluster, "cluster", len(keys))[rows].astype(str)
+    names = None
+    if cluster is not None:
+        names = value_names(as_column(cluster, "cluster", len(keys))[rows])
     return Kept(
         random,
         prediction.take(rows),

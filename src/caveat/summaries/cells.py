@@ -5,7 +5,8 @@ and the truth, and a probability is known from its cell
 
 * to within 1 / 30,720 between 1/64 and 63/64 (1 / 15,360 just above a multiple of 1/240): there
   are 15 x 1,024 cells of equal width, so that the 15 bins of the calibration errors are unions of
-  cells;
+  cells; where one begins, those of p and those of 1 - p differ in what they hold, so that
+  probabilities just above have cells of their own;
 * to within 1/256 of its distance from 0 or 1 beyond these, down to a distance of 2^-53;
 * exactly if it is a multiple of 1/240, as rounded ones are.
 """
@@ -13,14 +14,21 @@ and the truth, and a probability is known from its cell
 import numpy as np
 from numpy.typing import NDArray
 
-from .._counting import count_by
 from .._validation import FloatArray
-from ..exceptions import InvalidValueError, LabelError
+from ..exceptions import InvalidValueError
+from ..metrics.condensed import bin_of
 
-__all__ = ["CELLS", "CellCounts", "cells_of", "count_cells", "representatives"]
+__all__ = ["CELLS", "cells_of", "representatives"]
 
-WIDTHS = 15 * 1024
-"""The number of cells of equal width, if they reached from 0 to 1."""
+BINS = 15
+"""Bins of the calibration errors."""
+
+_STEP = 1024
+_HALF_STEP = _STEP // 2
+"""One half is in the middle of a bin."""
+
+WIDTHS = BINS * _STEP
+"""The number of cells of equal width, if they reached from 0 to 1; those of a bin are a step."""
 
 _ROUND = 64
 """Every so many cells, one is represented by where it begins: by the multiples of 1/240."""
@@ -40,103 +48,20 @@ _HIGH = _LOW + _SIDE
 _HALF = _HIGH + _SIDE
 """The cell of exactly one half, whose more probable class is the first."""
 
-CELLS = _HALF + 1
+_ABOVE = _HALF + 1
+"""The first of the cells just above the begin of a bin: 1 - p is in another bin than there."""
+
+CELLS = _ABOVE + BINS - 1
 """The number of cells."""
 
-_BLOCK, _ROWS = 2**17, 2**20
-"""Rows whose scratch space stays in the cache, and rows of many groups that are counted at once.
-
-Smaller blocks would keep threads waiting for each other between the calls of numpy.
-"""
+_BLOCK = 2**17
+"""Rows whose scratch space stays in the cache."""
 
 _MANY = 16
 """If one of so many probabilities is near an end, the cells of a whole block are found at once."""
 
 SMALL = 2**31 - 1
 """As many samples can be counted by 32 bits."""
-
-
-class CellCounts:
-    """Counts samples by group, cell and truth, batch by batch.
-
-    Parameters
-    ----------
-    groups : int, default=1
-    """
-
-    def __init__(self, groups: int = 1) -> None:
-        self._groups = groups
-        # Small numbers are added up several times faster, as long as they can hold all samples.
-        self._counts: NDArray[np.integer] = np.zeros(groups * CELLS * 2, dtype=np.int32)
-        self._samples = 0
-        self._index = np.empty(min(_ROWS, _BLOCK * groups), dtype=np.int32)
-
-    @property
-    def tables(self) -> NDArray[np.int64]:
-        """The number of samples, (groups, cells, 2)."""
-        return self._counts.astype(np.int64).reshape(self._groups, CELLS, 2)
-
-    def add(
-        self,
-        probability: NDArray[np.floating],
-        truth: NDArray[np.integer],
-        codes: NDArray[np.integer] | None = None,
-        start: int = 0,
-    ) -> None:
-        """Count some samples; all or, if an error is raised, none of them.
-
-        Parameters
-        ----------
-        probability : ndarray of shape (samples,)
-            That the class is the second.
-        truth : ndarray of shape (samples,)
-            0 or 1.
-        codes : ndarray of shape (samples,), optional
-            The group of each sample, below ``groups``.
-        start : int, default=0
-            The number of the first sample, for errors.
-        """
-        if len(truth) and (truth.min() < 0 or truth.max() > 1):
-            row = int(np.flatnonzero((truth < 0) | (truth > 1))[0])
-            raise LabelError(f"y of sample {start + row} is {truth[row]}; expected 0 or 1")
-        samples, together = len(probability), len(self._index)
-        self._samples += samples
-        if self._samples > SMALL:
-            self._counts = self._counts.astype(np.int64, copy=False)
-        counts = self._counts if samples <= together else np.zeros_like(self._counts)
-        for outer in range(0, samples, together):
-            cells = self._index[: samples - outer]
-            for first in range(0, len(cells), _BLOCK):
-                cell = cells[first : first + _BLOCK]
-                rows = slice(outer + first, outer + first + len(cell))
-                cells_of(probability[rows], start + rows.start, cell)
-                cell <<= 1
-                np.add(cell, truth[rows], out=cell, casting="unsafe")
-                if codes is not None:
-                    np.add(cell, np.multiply(codes[rows], 2 * CELLS, dtype=np.int32), out=cell)
-            np.add(counts, count_by(cells, len(counts)), out=counts, casting="same_kind")
-        if counts is not self._counts:
-            self._counts += counts
-
-
-def count_cells(
-    probability: NDArray[np.floating],
-    truth: NDArray[np.integer],
-    codes: NDArray[np.integer] | None = None,
-    groups: int = 1,
-    start: int = 0,
-) -> NDArray[np.int64]:
-    """Count samples by group, cell and truth: (groups, cells, 2).
-
-    Parameters
-    ----------
-    probability, truth, codes, start
-        As in `CellCounts.add`.
-    groups : int, default=1
-    """
-    counts = CellCounts(groups)
-    counts.add(probability, truth, codes, start)
-    return counts.tables
 
 
 def cells_of(
@@ -177,9 +102,12 @@ def _place(block: NDArray[np.floating], place: NDArray[np.int32], start: int) ->
         those = np.flatnonzero(ends[0] | ends[1])
     if len(those):
         place[those] = _near_an_end(block[those].astype(np.float64), those, start)
-    half = block == 0.5
-    if half.any():
-        place[half] = _HALF
+    begins = np.flatnonzero((place & (_HALF_STEP - 1)) == 0)
+    if len(begins):
+        p, half = block[begins], place[begins] // _HALF_STEP
+        above = p > _LAST[half]
+        place[begins[above]] = _ABOVE - 1 + half[above] // 2
+        place[begins[p == 0.5]] = _HALF
 
 
 def _near(
@@ -221,6 +149,20 @@ def _near_an_end(probability: FloatArray, rows: NDArray[np.intp], start: int) ->
     return place
 
 
+def _last() -> FloatArray:
+    """Return the last probability p for which 1 - p begins a bin too, by the half step it is in.
+
+    Infinity in the middle of a bin, beyond the steps, and where no 1 - p begins one, by rounding.
+    """
+    step = np.arange(1, BINS)
+    own = after = step / BINS
+    while (same := bin_of(1 - after, BINS) == BINS - step).any():
+        own, after = np.where(same, after, own), np.nextafter(after, 1)
+    last = np.full(CELLS // _HALF_STEP + 1, np.inf)
+    last[2 * step] = np.where(bin_of(1 - own, BINS) == BINS - step, own, np.inf)
+    return last
+
+
 def _middle() -> FloatArray:
     low, high = (
         (np.arange(_FIRST + i, _FIRST + i + (_OCTAVES << _BITS)) << (52 - _BITS)).view(np.float64)
@@ -233,7 +175,8 @@ def _middle() -> FloatArray:
     rounded = np.arange(0, WIDTHS + 1, _ROUND)
     rounded = rounded[rounded != WIDTHS // 2]  # one half has a cell of its own
     equal[rounded] = rounded / WIDTHS
-    return np.concatenate([equal, near, 1 - near, [0.5]])
+    above = (np.arange(_STEP, WIDTHS, _STEP) + 0.5) / WIDTHS
+    return np.concatenate([equal, near, 1 - near, [0.5], above])
 
 
 def representatives() -> FloatArray:
@@ -241,4 +184,4 @@ def representatives() -> FloatArray:
     return _REPRESENTATIVES
 
 
-_REPRESENTATIVES = _middle()
+_LAST, _REPRESENTATIVES = _last(), _middle()

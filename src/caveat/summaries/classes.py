@@ -7,8 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..evaluation.questions import Question
+from ..exceptions import OptionError
 from ..metrics.states import cell_of
 from ..metrics.units import UNITS
+from .cells import SMALL
 from .condensed import TalliedStates, tallied
 from .parts import Distribution, NumberKey, Part
 from .steps import Block, steps
@@ -89,6 +91,11 @@ class ClassCounts:
         UncountedError
             If a row is invalid; nothing that was counted can be used then.
         """
+        if self.samples.sum() + len(true) > SMALL:
+            raise OptionError(
+                f"samples of several classes are counted up to {SMALL:,} at a time; pass them in "
+                "several batches, whose summaries add up"
+            )
         for first in range(0, len(true), _BLOCK):
             rows = slice(first, first + _BLOCK)
             own = true[rows].astype(np.int32)

@@ -80,30 +80,35 @@ def _table(frame: Any, plan: BatchPlan) -> Any:
 
 def _dask_parts(frame: Any, tables: TableSummarizer) -> list[Summary]:
     import dask
+    import pandas as pd
 
-    parts = frame[list(tables.plan.names)].to_delayed()
-    # As a part of the function, the tables are not searched for collections in each task.
-    task = dask.delayed(partial(_summarize_frame, tables), pure=True)
+    # As a part of the function, the tables are not searched for collections in each task; reading
+    # a partition and summing it up is one task.
+    summarize = partial(_summarize_frame, tables)
+    some = frame[list(tables.plan.names)]
+    left = some.map_partitions(summarize, meta=pd.Series(dtype=object)).to_delayed()
     join = dask.delayed(_joined, pure=True)
-    left = [task(part, number) for number, part in enumerate(parts)]
-    while len(left) > 1:
+    while True:
         left = [join(left[i : i + _TOGETHER]) for i in range(0, len(left), _TOGETHER)]
-    # Reading a partition and summing it up is one task then, and half as many are scheduled.
-    with dask.config.set({"optimization.fuse.delayed": True}):
-        return list(dask.compute(left[0]))
+        if len(left) < 2:
+            return list(left[0].compute())
 
 
-def _summarize_frame(tables: TableSummarizer, frame: Any, number: int) -> Summary | None:
-    """Sum up one partition of pandas."""
+def _summarize_frame(tables: TableSummarizer, frame: Any, partition_info: Any = None) -> Any:
+    """Sum up one partition of pandas: a Series of one summary, or of none if it has no rows."""
+    import pandas as pd
+
+    number = partition_info["number"] if partition_info else 0
     table = _table(frame, tables.plan)
     chunk = Chunk(lambda: [table] if table.num_rows else [], len(table), number * _STRIDE, row=0,
                   place=f"partition {number}")  # fmt: skip
-    return work(chunk, tables, None)
+    result = work(chunk, tables, None)
+    return pd.Series([] if result is None else [result], dtype=object)
 
 
-def _joined(summaries: Sequence[Summary | None]) -> Summary | None:
-    given = [one for one in summaries if one is not None]
-    return merge(given) if given else None
+def _joined(parts: Sequence[Any]) -> list[Summary]:
+    given = [summary for part in parts for summary in part]
+    return [merge(given)] if given else []
 
 
 class _Ray(Columns):

@@ -99,16 +99,11 @@ def _kept(kept: Kept, out: _Writer) -> dict[str, Any]:
         "prediction": header_of(kept.prediction),
         "arrays": arrays,
         "keys": out.add(kept.keys),
-        "y": out.add(_text(kept.y)),
+        "y": out.add(kept.y),
         "weight": out.add(kept.weight),
         "cluster": out.add(kept.cluster),
         "groups": {name: out.add(values) for name, values in kept.groups.items()},
     }
-
-
-def _text(array: np.ndarray | None) -> np.ndarray | None:
-    """Return an array without Python objects."""
-    return array.astype(str) if array is not None and array.dtype == object else array
 
 
 def is_summary(path: Path) -> bool:

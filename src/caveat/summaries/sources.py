@@ -16,12 +16,11 @@ from ..predictions import Container
 from ..predictions.given import as_prediction
 from . import _inputs
 from ._arrow import TableSummarizer, work
-from ._checkpoint import Checkpoint
+from ._checkpoint import Checkpoint, check_place
 from ._chunks import Batches, Input, Whole
-from ._inputs import Columns, Dataset, Files, Stream
+from ._inputs import PARQUET, Columns, Dataset, Files, Stream
 from ._run import Run
 from .batches import summarize_batch
-from .classes import COMPILED
 from .summary import Summary
 
 __all__ = ["summarize"]
@@ -51,9 +50,9 @@ def summarize(
     source : prediction, path, list of paths, Arrow data, iterable of batches, or Dask or Ray data
         A prediction of any type, or an array of probabilities, with ``y``; a file, a glob, a folder
         or a list of files (Parquet, CSV, Arrow, JSON lines); a ``pyarrow`` dataset, table or
-        reader, or a frame of polars, pandas or DuckDB; an iterable of (prediction, y),
-        (prediction, y, groups) or dicts of the arguments of one batch; a Dask DataFrame or a Ray
-        dataset.
+        reader, or a frame of polars (also a lazy one), pandas or DuckDB; an iterable of
+        (prediction, y), (prediction, y, groups) or dicts of the arguments of one batch; a Dask
+        DataFrame or a Ray dataset.
     y : array of shape (samples,) or (samples, targets), optional
         The truth of a prediction. Without it, only the predictions and their uncertainty are summed
         up.
@@ -69,9 +68,11 @@ def summarize(
     metrics : list of str, optional
     checkpoint : str or path, optional
         A file for the summary so far, which is written twice a minute. If it exists, the run goes
-        on from there, and the result is the same.
+        on from there, and the result is the same. After an error it ends with the last file before
+        that of the error, which may then be repaired.
     errors : {"raise", "skip"}, default="raise"
-        What to do with a broken file among others: raise, or leave all of it out with a warning.
+        What to do with a broken file, or a broken batch of predictions, among others: raise, or
+        leave all of it out with a warning.
     **columns
         The columns of a source with columns, and how a text file is written, as in
         `caveat.files.read_predictions`: ``probability``, ``target``, ``group``, ``weight``, ...
@@ -132,13 +133,14 @@ def summarize_source(
         if checkpoint is not None:
             raise OptionError("checkpoint= needs files; a cluster keeps what is done by itself")
         return summarize_cluster(source, metrics, _without(columns, WRITTEN))
-    given = open_input(source, columns, errors == "skip")
+    if checkpoint is not None:
+        check_place(Path(checkpoint))
+    given = open_input(source, columns)
+    given.skip = errors == "skip"
     tables = None
     if isinstance(given, Columns):
         given.prepare(_without(columns, WRITTEN))
-        rows = given.rows()
-        compiled = rows is None or rows >= COMPILED
-        tables = TableSummarizer(given.plan, metrics, given.written, compiled)
+        tables = TableSummarizer(given.plan, metrics, given.written, given.rows())
     elif not isinstance(given, Whole) and columns:
         raise OptionError(
             f"{next(iter(columns))}= names columns, and batches of predictions have none"
@@ -150,28 +152,32 @@ def summarize_source(
             "batches": _inputs.BATCH,
         }  # fmt: skip
         saved = Checkpoint(Path(checkpoint), about)
-    run = Run(given, partial(work, tables=tables, metrics=metrics), saved, errors == "skip")
+    run = Run(given, partial(work, tables=tables, metrics=metrics), saved)
     return run(progress), given.recognized
 
 
-def open_input(source: Any, columns: dict[str, Any], skip: bool) -> Input:
+def open_input(source: Any, columns: dict[str, Any]) -> Input:
     """Return the source as one that chunks of rows come from."""
     import pyarrow as pa
     import pyarrow.dataset
 
     paths = _paths(source)
     if paths is not None:
-        if len(paths) == 1 and paths[0].is_dir():
+        if len(paths) == 1 and paths[0].is_dir() and (plain := _parquet_files(paths[0])):
+            paths = plain
+        elif len(paths) == 1 and paths[0].is_dir():
             with readable(paths[0]):
                 return Dataset(pyarrow.dataset.dataset(paths[0], partitioning="hive"))
         if {ending(path) for path in paths} == {".npz"}:
             return Whole(paths, columns)
         written = {name: columns[name] for name in WRITTEN if name in columns}
-        return Files(paths, _without(columns, WRITTEN), written, skip)
+        return Files(paths, _without(columns, WRITTEN), written)
     if isinstance(source, pyarrow.dataset.Dataset):
         return Dataset(source)
     if isinstance(source, pa.RecordBatchReader):
         return Stream(source)
+    if hasattr(source, "collect_batches"):  # a lazy frame of polars
+        return Stream(_collected(source))
     if hasattr(source, "__arrow_c_stream__"):
         rows = len(source) if hasattr(source, "__len__") else None
         return Stream(pa.RecordBatchReader.from_stream(source), rows)
@@ -181,6 +187,18 @@ def open_input(source: Any, columns: dict[str, Any], skip: bool) -> Input:
         "a summary needs a prediction, files, Arrow data or batches of predictions; got a "
         f"{type(source).__name__}"
     )
+
+
+def _parquet_files(folder: Path) -> list[Path]:
+    """Return the files of a folder, if all are Parquet and none is in a partition; else none."""
+    files = []
+    for path in sorted(folder.rglob("*")):
+        inside = path.relative_to(folder).parts
+        if path.is_file() and not any(part.startswith((".", "_")) for part in inside):
+            if ending(path) not in PARQUET or any("=" in part for part in inside[:-1]):
+                return []
+            files.append(path)
+    return files
 
 
 def _paths(source: Any) -> list[Path] | None:
@@ -195,9 +213,11 @@ def _paths(source: Any) -> list[Path] | None:
         if not matches and has_magic(one) and not Path(one).exists():
             raise FileNotFoundError(f"no file matches {one}")
         result += map(Path, matches or [one])
-    twice = len(result) - len(set(result))
-    if twice:
-        raise OptionError(f"{twice} of the files are named twice, and would count twice")
+    known: dict[Path, Path] = {}
+    for path in result:
+        first = known.setdefault(path.resolve(), path)
+        if first is not path:
+            raise OptionError(f"{path} is named twice ({first}), and would count twice")
     return result
 
 
@@ -213,6 +233,17 @@ def _check_options(columns: dict[str, Any]) -> None:
         raise TypeError(
             f"summarize has no parameter {unknown[0]!r}; {suggestion(unknown[0], sorted(known))}"
         )
+
+
+def _collected(lazy: Any) -> Any:
+    """Return what a lazy frame is when it is computed, a part at a time."""
+    import pyarrow as pa
+
+    schema = lazy.limit(0).collect().to_arrow().schema
+    frames = lazy.collect_batches(maintain_order=True)
+    return pa.RecordBatchReader.from_batches(
+        schema, (batch for frame in frames for batch in frame.to_arrow().to_batches())
+    )
 
 
 def _without(columns: dict[str, Any], names: Sequence[str]) -> dict[str, Any]:

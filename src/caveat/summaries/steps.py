@@ -1,4 +1,4 @@
-"""The loops over samples that counting several classes takes, by numpy or compiled by numba."""
+"""The loops over samples that counting takes, by numpy or compiled by numba."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -68,6 +68,9 @@ class Steps:
         ``(probability, true, k, base, of, fine, coarse, sums)`` counts each probability at ``2 *
         cell + hit``, where ``hit`` is ``true == k``, and at ``base + 2 * of[cell] + hit``, and adds
         itself and its square to the sums there.
+    locate : callable
+        ``(probability, truth, start, index)`` writes ``2 * cell + truth``; a truth is 0 or 1, and
+        ``start`` is the number of the first sample, for errors.
     count : callable
         ``(index, counts)`` adds 1 at each index.
     add : callable
@@ -76,6 +79,7 @@ class Steps:
 
     describe: Callable[..., None]
     tally: Callable[..., None]
+    locate: Callable[..., None]
     count: Callable[..., None]
     add: Callable[..., None]
 
@@ -97,7 +101,15 @@ def _compiled() -> Steps | None:
         own = import_module("._compiled", __package__)
     except (ImportError, RuntimeError):  # no numba, or no place to keep what it compiles
         return None
-    return Steps(own.describe, own.tally, own.count, own.add)
+
+    def locate(
+        p: NDArray[np.floating], truth: NDArray[np.integer], start: int, index: NDArray[np.int32]
+    ) -> None:
+        exact, small = p.astype(np.float64, copy=False), truth.astype(np.int8, copy=False)
+        if not own.locate(exact, small, index):
+            _locate(p, truth, start, index)  # raises
+
+    return Steps(own.describe, own.tally, locate, own.count, own.add)
 
 
 def _describe(
@@ -149,7 +161,15 @@ def _tally(
     _add(place, probability, probability**2, sums)
 
 
-def _count(index: NDArray[np.int32], counts: NDArray[np.int32]) -> None:
+def _locate(
+    p: NDArray[np.floating], truth: NDArray[np.integer], start: int, index: NDArray[np.int32]
+) -> None:
+    cells_of(p, start, index)
+    index <<= 1
+    np.add(index, truth, out=index, casting="unsafe")
+
+
+def _count(index: NDArray[np.int32], counts: NDArray[np.integer]) -> None:
     np.add(counts, count_by(index, len(counts)), out=counts, casting="same_kind")
 
 
@@ -158,4 +178,4 @@ def _add(index: NDArray[np.int32], first: FloatArray, second: FloatArray, sums: 
         own += sum_by(index, values, len(sums))
 
 
-_STEPS = Steps(_describe, _tally, _count, _add)
+_STEPS = Steps(_describe, _tally, _locate, _count, _add)

@@ -11,6 +11,7 @@ import numpy as np
 from .._random import RandomState
 from .._renamed import suggests_parameters
 from ..exceptions import OptionError
+from ..metrics import METRICS
 from .kept import KEPT, Kept
 from .parts import Part, Place
 
@@ -68,8 +69,18 @@ class About:
         """Return one of the fields in words, for an error."""
         value = getattr(self, name)
         if name == "shared":
-            return "; ".join(f"{key} {list(np.atleast_1d(v))}" for key, v in value)
+            return "; ".join(f"{key} {np.atleast_1d(v).tolist()}" for key, v in value)
+        if name == "metrics":
+            return "all metrics" if value is None else ", ".join(value)
         return ", ".join(value) or "no groups" if name == "attributes" else str(value)
+
+    def differs(self, other: "About") -> list[str]:
+        """Return the fields in which another differs; the order of groups and metrics is none."""
+        return [
+            part.name
+            for part in fields(self)
+            if _unordered(self, part.name) != _unordered(other, part.name)
+        ]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -256,12 +267,19 @@ def _order(place: Place) -> tuple[str, bool, float, str]:
 
 
 def _check_alike(one: About, other: About) -> None:
-    for part in fields(About):
-        if getattr(one, part.name) != getattr(other, part.name):
-            raise OptionError(
-                f"only summaries of the same {_WORDS[part.name]} add up; got "
-                f"{one.words(part.name)} and {other.words(part.name)}"
-            )
+    for name in one.differs(other)[:1]:
+        raise OptionError(
+            f"only summaries of the same {_WORDS[name]} add up; got {one.words(name)} and "
+            f"{other.words(name)}"
+        )
+
+
+def _unordered(about: About, name: str) -> Any:
+    """Return one of the fields, without an order where it has no meaning."""
+    value = getattr(about, name)
+    if name == "metrics" and value is not None:
+        return {entry.name for given in value for entry in METRICS.find(given)}
+    return set(value) if name == "attributes" else value
 
 
 _WORDS = {
@@ -293,6 +311,8 @@ def merge(summaries: Iterable[Summary]) -> Summary:
     left = list(summaries)
     if not left or not all(isinstance(one, Summary) for one in left):
         raise OptionError("merge takes a list of at least one Summary")
+    if len({id(one) for one in left}) < len(left):
+        raise OptionError("merge got the same Summary twice: its samples would count twice")
     while len(left) > 1:  # pairs of pairs: each sum is added up a few times only
         pairs = zip(left[::2], left[1::2], strict=False)
         left = [one + other for one, other in pairs] + left[len(left) // 2 * 2 :]

@@ -7,8 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._validation import FloatArray
+from ..metrics.condensed import bin_of
 from ..metrics.states import cell_of
-from .cells import representatives
+from .cells import BINS, representatives
 
 __all__ = ["BITS", "CoarseCells", "coarse_cells", "coarse_rows", "table_rows"]
 
@@ -39,6 +40,8 @@ def coarse_rows(
     cell, truth = np.nonzero(counts)
     # One probability for both truths: two would tell the truth.
     mean = total[cell] / counts.sum(axis=1)[cell]
+    # Rounding may move a mean out of its union, and so into another bin.
+    mean = np.clip(mean, coarse.low[cell], coarse.high[cell])
     return mean, truth, counts[cell, truth].astype(np.int64)
 
 
@@ -63,7 +66,8 @@ class CoarseCells:
 def coarse_cells(bits: int, steps: int = 1) -> CoarseCells:
     """Return unions within which a probability has the same predicted class, bin and first bits.
 
-    The bins are the 15 of the calibration errors; the threshold of the thresholded one is kept too.
+    The bins are the 15 of the calibration errors, those of p and those of 1 - p; the threshold of
+    the thresholded one is kept too.
 
     Parameters
     ----------
@@ -74,11 +78,13 @@ def coarse_cells(bits: int, steps: int = 1) -> CoarseCells:
     """
     p = representatives()
     place, _ = cell_of(p, bits, bounded=True)
-    bins = np.minimum((p * 15).astype(np.int64), 14)
+    bins = bin_of(p, BINS) * BINS + BINS - 1 - bin_of(1 - p, BINS)
     # A representative may end the first bits of others, and the rest of its cell begins the next.
     ends = cell_of(np.nextafter(p, 1), bits, bounded=True)[0] != place
-    step = np.minimum((p * steps).astype(np.int64), steps - 1)
-    key = ((place * 15 + bins) * steps + step) * 8 + 4 * (p > 0.5) + 2 * (p >= _THRESHOLD) + ends
+    step = bin_of(p, steps)
+    key = (
+        ((place * BINS**2 + bins) * steps + step) * 8 + 4 * (p > 0.5) + 2 * (p >= _THRESHOLD) + ends
+    )
     distinct, of = np.unique(key, return_inverse=True)
     low, high = np.full(len(distinct), 1.0), np.zeros(len(distinct))
     np.minimum.at(low, of, p)

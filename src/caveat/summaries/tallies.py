@@ -28,13 +28,10 @@ from ..metrics.condensed import (
 )
 from ..metrics.states import COARSE, FINE, SumPairs, cell_of, cell_values
 from ..metrics.units import UNITS
-from .cells import CELLS, SMALL, cells_of, representatives
+from .cells import BINS, CELLS, SMALL, cells_of, representatives
 from .tables import CoarseCells, coarse_cells
 
 __all__ = ["ClassTally", "LabelTally", "ScoreTally", "Tally", "TopTally", "UncertaintyTally"]
-
-BINS = 15
-"""Bins of the normalized entropy, those of the calibration errors."""
 
 
 @dataclass(frozen=True, eq=False)

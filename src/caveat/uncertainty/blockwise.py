@@ -113,7 +113,7 @@ class Blockwise:
             check_finite(block[None], "logits", CLASS_AXES, start)
             softmax(block, out=block)
         else:
-            check_block(block, "probabilities", tolerance, start)
+            block = check_block(block, "probabilities", tolerance, start)
         block = block.view()
         block.flags.writeable = False
         return block

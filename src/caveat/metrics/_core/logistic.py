@@ -10,14 +10,21 @@ from ..._validation import FloatArray
 _MOST = 500
 """Steps at most; a slope that is not found by then is too steep for rounding: infinite."""
 
+_STILL = 1e-2
+"""A slope that is still changing log-odds by this has none; less is rounding of a steep one."""
+
 _CLOSE = 1e-9
 """A last step that changes no log-odds by more than this: its square is below rounding."""
+
+_FLAT = 1e-10
+"""With less information per weight than this, rounding decides where the mean is right."""
 
 
 def intercepts(score: FloatArray, misses: FloatArray, hits: FloatArray) -> FloatArray:
     """Return the a with which the mean of 1 / (1 + exp(-a - score)) is the share of hits.
 
-    Infinite where all are hits, or none; NaN without weight.
+    Infinite where all are hits, or none; NaN without weight, and where all scores are so certain
+    and right that a wide range of a would do.
     """
     from scipy.special import expit
 
@@ -32,9 +39,12 @@ def intercepts(score: FloatArray, misses: FloatArray, hits: FloatArray) -> Float
         steps += 1
         mean = expit(result[active, None] + score)
         gap = wanted - np.einsum("rc,rc->r", mass, mean)
-        step = gap / np.einsum("rc,rc,rc->r", mass, mean, 1 - mean)
+        information = np.einsum("rc,rc,rc->r", mass, mean, 1 - mean)
+        step = gap / information
         result[active] += np.sign(step) * np.log1p(np.abs(step))
         more = np.abs(step) > _CLOSE
+        flat = ~more & (information < _FLAT * mass.sum(axis=1))
+        result[active[flat]] = np.nan
         active, score, mass, wanted = active[more], score[more], mass[more], wanted[more]
     return result
 
@@ -56,7 +66,7 @@ def slopes(score: FloatArray, misses: FloatArray, hits: FloatArray) -> FloatArra
     ends = np.stack([_least(score, mass), _largest(score, mass)])
     wanted = np.stack([hits.sum(axis=1), (hits * score).sum(axis=1)])
     line = np.stack([np.log(wanted[0] / misses.sum(axis=1)), np.zeros(len(active))])
-    steps = 0
+    steps, still = 0, np.zeros(0, dtype=bool)
     while len(active) and steps < _MOST:
         steps += 1
         mean = expit(line[0][:, None] + line[1][:, None] * score)
@@ -76,9 +86,11 @@ def slopes(score: FloatArray, misses: FloatArray, hits: FloatArray) -> FloatArra
         line = line + step * np.log1p(change) / np.maximum(change, _CLOSE**2)
         result[active] = line[1]
         more = (change > _CLOSE) | ~known
+        still = (change > _STILL) | ~known
         active, score, mass = active[more], score[more], mass[more]
         line, ends, wanted = line[:, more], ends[:, more], wanted[:, more]
-    result[active] = np.copysign(np.inf, line[1])
+        still = still[more]
+    result[active[still]] = np.copysign(np.inf, line[1, still])
     return result
 
 

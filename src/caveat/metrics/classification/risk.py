@@ -27,6 +27,9 @@ _EXACT = 512
 _WIDTH, _MOST = 1 / 32, 4096
 """The width and number at most of cells of log-odds with more samples; each has their mean."""
 
+_NARROW, _NEAREST = 0.5, 2048
+"""Classes that overlap in fewer log-odds have a steep slope: distinct values near are cells."""
+
 PARAMETERS = entries_of("""\
 eps : float
     Probabilities below it count as it, those above :math:`1 - \\varepsilon` as that: log-odds of 0
@@ -82,7 +85,8 @@ def calibration_in_the_large(
 def _two_means(value: float, y_true: Any, probabilities: Any, sample_weight: Any = None) -> str:
     """Return the mean predicted risk and the observed rate, in words."""
     mean = average(np.asarray(probabilities)[:, 1], sample_weight)
-    return f"on average predicts {100 * mean:.3g} %, observed {100 * (mean - value):.3g} %"
+    observed = round(100 * (mean - value), 9)  # the difference has a rounding error
+    return f"on average predicts {100 * mean:.3g} %, observed {observed:.3g} %"
 
 
 def calibration_intercept(
@@ -105,7 +109,7 @@ def calibration_intercept(
     Returns
     -------
     Above 0 the risk is underestimated, below 0 it is overestimated. Infinite where only one class
-    occurs.
+    occurs; NaN where all probabilities are 0 or 1 and right, as any shift of a wide range fits.
 
     See Also
     --------
@@ -202,7 +206,7 @@ def _sums(fit: Fit, batch: Batch, *, eps: float = SMALLEST, classes: Any = None)
 
     def matrix() -> Any:
         score = _log_odds(data, eps)
-        cells = _cells(batch, second_class(data), score, ("roc", 1, names_of(classes)))
+        cells = _cells(batch, second_class(data), score, hit, ("roc", 1, names_of(classes)))
         return batch.matrix(cells.index, cells.number, [~hit, hit, score])
 
     def reduce(sums: FloatArray) -> FloatArray:
@@ -212,7 +216,7 @@ def _sums(fit: Fit, batch: Batch, *, eps: float = SMALLEST, classes: Any = None)
     return Sums([Part(matrix, reduce, ordered=3)], lambda read: read[:, 0], UNBIASED)
 
 
-def _cells(batch: Batch, p: FloatArray, score: FloatArray, name: Any) -> Cells:
+def _cells(batch: Batch, p: FloatArray, score: FloatArray, hit: Any, name: Any) -> Cells:
     """Return a cell for each distinct probability; with many samples, narrow ones of log-odds."""
     if batch.fixed or len(batch) <= _EXACT:
         return batch.cells(p, name, bounded=True)
@@ -220,6 +224,12 @@ def _cells(batch: Batch, p: FloatArray, score: FloatArray, name: Any) -> Cells:
     width = max(min(_WIDTH, float(score.std()) / 16), (high - low) / _MOST)
     equal = np.linspace(low, high, 1 + int(np.ceil((high - low) / width)) if width else 1)
     edges = np.union1d(equal, np.quantile(score, np.linspace(0, 1, CELLS)))
+    if hit.any() and not hit.all():
+        first = max(score[hit].min(), score[~hit].min())
+        last = min(score[hit].max(), score[~hit].max())
+        if 0 < last - first < _NARROW:
+            near = np.abs(score - (first + last) / 2)
+            edges = np.union1d(edges, score[np.argsort(near, kind="stable")[:_NEAREST]])
     held, index = np.unique(np.searchsorted(edges, score, side="right"), return_inverse=True)
     return Cells(index.reshape(-1).astype(np.uint16), len(held))
 

@@ -20,7 +20,7 @@ def _wide(x: Tensor) -> Tensor:
 
 def kept_units(layer: Stochastic, shape: Sequence[int], x: Tensor, p: float) -> Tensor:
     """Return 0 with probability p and otherwise 1, as bytes: products with them are quick."""
-    return layer.kept(shape, _wide(x), p).view(torch.uint8)
+    return layer.kept(shape, _wide(x), p).to(torch.uint8)  # as a view torch < 2.13 cannot batch it
 
 
 def keep_mask(layer: Stochastic, shape: Sequence[int], x: Tensor, p: float) -> Tensor:

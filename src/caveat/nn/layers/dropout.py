@@ -52,7 +52,10 @@ class Dropout(Stochastic):
         check_axes(x, 2, f"(rows, {self._units}...)")
         rows = 1 if self.shared else x.shape[0]
         kept = kept_units(self, (rows, *self._mask_shape(x)), x, self.p)
-        return times_mask(x, kept).mul_(1 / (1 - self.p))
+        scale = 1 / (1 - self.p)
+        if 2 * kept.numel() <= x.numel() and x.dtype.itemsize > 2:  # in half it would be rounded
+            return times_mask(x, kept.to(x.dtype).mul_(scale))
+        return times_mask(x, kept).mul_(scale)
 
     _units = ""
 

@@ -4,6 +4,7 @@ import torch
 from torch import Tensor, nn
 
 from ..._docstrings import describe_parameters
+from .lengthwise import LengthwiseConv1d
 
 _CONVOLUTION = {
     "in_channels": "in_channels : int\n    Channels of the inputs.",
@@ -19,9 +20,12 @@ _CONVOLUTION = {
     "dtype": "dtype : as in torch\n    Type of the parameters.",
 }
 
+_FEW = 3
+"""Channels of an input for which a GPU has no fast convolution."""
+
 
 @describe_parameters(_CONVOLUTION)
-class PooledConv1d(nn.Conv1d):
+class PooledConv1d(LengthwiseConv1d):
     """A convolution and a max pooling of 2, with the bias added last.
 
     The bias is the same for all that are pooled, so adding it later changes nothing and is half the
@@ -59,21 +63,25 @@ class PooledConv2d(nn.Conv2d):
         return pooled + self.bias.to(pooled.dtype)[:, None, None]
 
     def _is_thin(self) -> bool:
-        """Whether there is one input channel, in a plain convolution with zeros around."""
+        """Whether there are few input channels, in a plain convolution with zeros around."""
         plain = self.stride == self.dilation == (1, 1) and self.padding_mode == "zeros"
-        return self.in_channels == 1 and plain and not isinstance(self.padding, str)
+        few = self.in_channels <= _FEW and self.groups == 1
+        return few and plain and not isinstance(self.padding, str)
 
     def as_product(self, input: Tensor) -> Tensor:
-        """Return the convolution of one channel as a product of matrices, without the bias.
+        """Return the convolution of few channels as a product of matrices, without the bias.
 
-        Convolutions of one channel are slow on a GPU, above all the gradient of their kernels.
+        Such convolutions are slow on a GPU, above all the gradient of their kernels.
         """
         assert not isinstance(self.padding, str)
         (height, width), (above, left) = self.kernel_size, self.padding
-        wide = nn.functional.pad(input[:, 0], (left, left, above, above))
-        rows, columns = wide.shape[1] - height + 1, wide.shape[2] - width + 1
+        wide = nn.functional.pad(input, (left, left, above, above))
+        rows, columns = wide.shape[2] - height + 1, wide.shape[3] - width + 1
         parts = [
-            wide[:, i : i + rows, j : j + columns] for i in range(height) for j in range(width)
+            wide[:, channel, i : i + rows, j : j + columns]
+            for channel in range(self.in_channels)
+            for i in range(height)
+            for j in range(width)
         ]
         # Products of half precision are slow for lengths that are no multiple of 8.
         missing = (0, -len(parts) % 8)

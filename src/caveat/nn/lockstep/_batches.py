@@ -86,9 +86,11 @@ class _Group:
     def __init__(self, length: int, keys: Tensor, size: int, steps: int) -> None:
         self._length, self._keys, self._size = length, keys, size
         self._per_epoch = -(-length // size)
-        most = _AHEAD.get(keys.device.type, 2**18) // (length * len(keys))
-        self._ahead = max(1, min(most, -(-steps // self._per_epoch)))
-        self._start = -1
+        most = max(1, _AHEAD.get(keys.device.type, 2**18) // (length * len(keys)))
+        # The first epoch is drawn by itself: a run that is only tried out needs no more.
+        epochs = max(1, -(-steps // self._per_epoch) - 1)
+        self._ahead = -(-epochs // -(-epochs // most))
+        self._drawn = range(0)
         self._orders = torch.empty(0)
         place = torch.arange(self._per_epoch * size, device=keys.device)
         self._fill = place % length
@@ -98,16 +100,16 @@ class _Group:
 
     def at(self, step: int) -> tuple[Tensor, Tensor]:
         epoch, batch = divmod(step, self._per_epoch)
-        if not 0 <= epoch - self._start < self._ahead or self._start < 0:
-            self._draw(epoch)
-        places = self._orders[(epoch - self._start) * self._per_epoch + batch]
+        if epoch not in self._drawn:
+            self._draw(range(epoch, epoch + (self._ahead if epoch else 1)))
+        places = self._orders[(epoch - self._drawn.start) * self._per_epoch + batch]
         return places, self._counts[batch]
 
-    def _draw(self, epoch: int) -> None:
+    def _draw(self, epochs: range) -> None:
         numbers = torch.arange(
-            epoch, epoch + self._ahead, dtype=torch.int32, device=self._keys.device
+            epochs.start, epochs.stop, dtype=torch.int32, device=self._keys.device
         )
         keys = derive_key(self._keys[:, None], numbers)
         filled = permutations(keys, self._length)[..., self._fill]
         orders = filled.reshape(len(keys), -1, self._size).transpose(0, 1)
-        self._orders, self._start = orders.contiguous(), epoch
+        self._orders, self._drawn = orders.contiguous(), epochs

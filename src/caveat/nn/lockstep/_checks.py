@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from ...exceptions import TrainingError
+from .._products import products_as_before
 from ._optimizers import Own
 from ._ragged import Shared
 from ._run import Run
@@ -73,7 +74,9 @@ def _tell(run: Run, record: dict[str, Any]) -> np.ndarray:
             "step": run.step,
         }
         told |= {name: float(record[name][i]) for name in RECORDED if name in record}
-        stop[i] = run.training.on_epoch(told) is True
+        with products_as_before():
+            answer = run.training.on_epoch(told)
+        stop[i] = isinstance(answer, bool | np.bool_) and bool(answer)
     return stop
 
 

@@ -96,35 +96,44 @@ class OverMembers(End):
 
     def with_gradient(self, outputs: Tensor, y: Tensor, counts: Tensor, keys: Tensor) -> Pair:
         """Return losses and gradient of one network with as many rows."""
-        return self.one.with_gradient(outputs, *self._repeated(outputs, y, counts), keys)
+        total, gradient = self.one.with_gradient(*self._repeated(outputs, y, counts), keys)
+        return total, gradient.flatten(2)
 
     def losses(self, outputs: Tensor, y: Tensor, counts: Tensor, keys: Tensor) -> Tensor:
         """Return losses alone."""
-        return self.one.losses(outputs, *self._repeated(outputs, y, counts), keys)
+        return self.one.losses(*self._repeated(outputs, y, counts), keys)
 
-    def _repeated(self, outputs: Tensor, y: Tensor, counts: Tensor) -> tuple[Tensor, Tensor]:
+    def _repeated(
+        self, outputs: Tensor, y: Tensor, counts: Tensor
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """Return labels and counts once for each member, as views where that is possible."""
         members = outputs.shape[2] // counts.shape[1]
-        return y.repeat(1, members, *[1] * (y.dim() - 2)), (counts / members).repeat(1, members)
+        y = y[:, None].expand(-1, members, *y.shape[1:])
+        counts = (counts / members)[:, None].expand(-1, members, -1)
+        if isinstance(self.one, ClassLikelihood | GaussianLikelihood):
+            return outputs.unflatten(2, (members, -1)), y, counts
+        return outputs, y.flatten(1, 2), counts.flatten(1, 2)
 
 
 class ClassLikelihood(End):
-    """`losses.nll` of logits."""
+    """`losses.nll` of logits; rows may have several axes."""
 
     def with_gradient(self, outputs: Tensor, y: Tensor, counts: Tensor, keys: Tensor) -> Pair:
         """Return losses, and probabilities less 1 at the true class."""
         codes = as_codes(y, counts.shape)[:, None]
         target = self.workspace("logarithms", outputs.shape, outputs)
         logarithms = torch.log_softmax(outputs, 1, out=target)
-        total = (logarithms.gather(1, codes)[:, 0] * counts).sum(1).neg_()
+        share = counts[:, None]
+        total = (logarithms.gather(1, codes) * share).flatten(1).sum(1).neg_()
         ones = self.workspace.kept(
             "ones", codes.shape, partial(outputs.new_full, codes.shape, -1.0)
         )
         gradient = logarithms.exp_().scatter_add_(1, codes, ones)
-        return total, gradient.mul_(counts[:, None])
+        return total, gradient.mul_(share)
 
 
 class GaussianLikelihood(End):
-    """`losses.gaussian_nll` or `losses.beta_nll` after a `MeanVarianceHead`."""
+    """`losses.gaussian_nll` or `losses.beta_nll` after a `MeanVarianceHead`; rows as above."""
 
     def __init__(self, head: layers.MeanVarianceHead, beta: float) -> None:
         super().__init__()
@@ -134,7 +143,7 @@ class GaussianLikelihood(End):
         """Return losses, and the gradient in means and raw deviations."""
         targets = outputs.shape[1] // 2
         mean, raw = outputs.narrow(1, 0, targets), outputs.narrow(1, targets, targets)
-        y = as_targets(y, mean.transpose(1, 2).shape).transpose(1, 2)
+        y = as_targets(y, mean.movedim(1, -1).shape).movedim(-1, 1)
         deviation = functional.softplus(raw)
         slope = torch.sigmoid(raw)
         if self.cap is not None:
@@ -147,7 +156,7 @@ class GaussianLikelihood(End):
         share = counts[:, None]
         if self.beta:
             share = deviation.pow(2 * self.beta).mul_(share)
-        total = terms.mul_(share).sum((1, 2))
+        total = terms.mul_(share).flatten(1).sum(1)
         gradient = self.workspace("gradient", outputs.shape, outputs)
         of_mean, of_raw = gradient.narrow(1, 0, targets), gradient.narrow(1, targets, targets)
         share = torch.div(share, deviation)

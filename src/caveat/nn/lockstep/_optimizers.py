@@ -3,13 +3,14 @@
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from ...exceptions import OptionError
+from ._adam_kernel import HAS_TRITON, adam_on_gpu
 from ._settings import Training
 from ._stack import Stack, factor_of
 
@@ -28,8 +29,15 @@ class Adam:
     betas: tuple[float, float] = (0.9, 0.999)
     epsilon: float = 1e-8
 
-    def __post_init__(self) -> None:
-        self.work = torch.empty_like(self.first)
+    @cached_property
+    def work(self) -> Tensor:
+        """Room for one vector."""
+        return torch.empty_like(self.first)
+
+    @cached_property
+    def taken(self) -> Tensor:
+        """Room for the number of steps."""
+        return torch.empty(())
 
     @property
     def state(self) -> dict[str, Tensor]:
@@ -38,11 +46,31 @@ class Adam:
 
     def update(self, weights: Tensor, gradient: Tensor, rate: Rate, step: float | Tensor) -> None:
         """Move the weights in place; `step` counts from 1."""
+        one, two = self.betas
+        if (
+            HAS_TRITON
+            and weights.is_cuda
+            and weights.dtype == torch.float32
+            and isinstance(rate, Tensor)
+        ):  # pragma: no cover - needs a GPU
+            adam_on_gpu(
+                weights, gradient, (self.first, self.second), rate, step, decay=self.decay,
+                decoupled=self.decoupled, betas=self.betas, epsilon=self.epsilon,
+            )  # fmt: skip
+            return
+        if isinstance(rate, float):
+            # One pass over all vectors. torch's own optimizer calls the same function.
+            step_of = torch._fused_adamw_ if self.decoupled else torch._fused_adam_
+            step_of(
+                [weights], [gradient], [self.first], [self.second], [], [self.taken.fill_(step)],
+                lr=rate, beta1=one, beta2=two, weight_decay=self.decay, eps=self.epsilon,
+                amsgrad=False, maximize=False,
+            )  # fmt: skip
+            return
         if self.decay and self.decoupled:
             weights.sub_(weights * (rate * self.decay))
         elif self.decay:
             gradient = gradient.add(weights, alpha=self.decay)
-        one, two = self.betas
         self.first.lerp_(gradient, 1 - one)
         self.second.mul_(two).addcmul_(gradient, gradient, value=1 - two)
         size = torch.sqrt(self.second, out=self.work)
@@ -50,10 +78,7 @@ class Adam:
         scale = (1 - two**step) ** 0.5
         size.add_(self.epsilon * scale)
         rate = rate * scale / (1 - one**step)
-        if isinstance(rate, float):
-            weights.addcdiv_(self.first, size, value=-rate)
-        else:
-            weights.sub_(torch.div(self.first, size, out=size).mul_(rate))
+        weights.sub_(torch.div(self.first, size, out=size).mul_(rate))
 
 
 @dataclass
@@ -99,6 +124,7 @@ class Own:
                 f"optimizer must make a torch.optim.Optimizer; it made a "
                 f"{type(self.optimizer).__name__}"
             )
+        _check_step(self.optimizer)
         self._rates = [group["lr"] for group in self.optimizer.param_groups]
         self._scheduler = None
         if callable(training.scheduler):
@@ -159,6 +185,17 @@ def _made(make: Callable[..., Any], name: str, *given: Any, **options: Any) -> A
             f"{name} could not be made: {error}; fix its arguments with "
             f"functools.partial({getattr(make, '__name__', name)}, ...)"
         ) from error
+
+
+def _check_step(optimizer: torch.optim.Optimizer) -> None:
+    """Raise if an optimizer computes the loss several times in a step."""
+    closure = inspect.signature(optimizer.step).parameters.get("closure")
+    if closure is not None and closure.default is inspect.Parameter.empty:
+        raise OptionError(
+            f"optimizer {type(optimizer).__name__} computes the loss several times in a step, by a "
+            "closure, and a step here has one gradient of a batch; take another one, such as "
+            "torch.optim.Adam"
+        )
 
 
 def make_optimizer(training: Training, stack: Stack) -> Any:

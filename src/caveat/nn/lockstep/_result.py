@@ -50,7 +50,7 @@ class Trained:
     engine: str
     seconds: float
     _make: Factory = field(repr=False)
-    _module: nn.Module = field(repr=False)
+    _module: nn.Module | None = field(default=None, repr=False)
 
     def __len__(self) -> int:
         return len(self.status)
@@ -64,10 +64,14 @@ class Trained:
         """Return one copy as a module of its own, in evaluation mode."""
         if not 0 <= copy < len(self):
             raise OptionError(f"copy must lie from 0 to {len(self) - 1}; got {copy}")
-        with torch.random.fork_rng(devices=[]):
-            made = self._make()
+        made = self._new()
         made.load_state_dict({name: value[copy] for name, value in self.state.items()})
         return made.eval()
+
+    def _new(self) -> nn.Module:
+        """Return a network with any weights."""
+        with torch.random.fork_rng(devices=[]):
+            return self._make()
 
     def outputs(self, X: Any, *, copies: Any = None, device: str = "auto") -> np.ndarray:
         """Return the outputs of copies for samples, in evaluation mode and without noise.
@@ -85,7 +89,8 @@ class Trained:
         -------
         ndarray of shape (copies, samples, ...)
         """
-        samples = suited(as_input(X, self._module), self._module)
+        module = self._new() if self._module is None else self._module
+        samples = suited(as_input(X, module), module)
         where = as_device(device)
         state = self.state
         if copies is not None:
@@ -94,11 +99,11 @@ class Trained:
         numbers = sum(value.numel() for value in state.values())
         products = quick_products(where, numbers * min(len(samples) or _ROWS, _ROWS))
         with torch.no_grad(), without_vmap_warnings(), products:
-            return self._passes(state, samples, where)
+            return self._passes(module, state, samples, where)
 
-    def _passes(self, state: State, X: Any, device: torch.device) -> np.ndarray:
+    def _passes(self, module: nn.Module, state: State, X: Any, device: torch.device) -> np.ndarray:
         """Return the outputs of copies; what is frozen in all of them runs once."""
-        module, features = prepared(self._module), None
+        module, features = prepared(module), None
         halves = None
         if frozen_parts(module):
             halves = split(module, state, few_samples(X, 1), training=False)

@@ -8,6 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from ...exceptions import TrainingError
 from ..noise import derive_key, make_keys
 from ._batches import Batches, Loaded, StreamBatches
 from ._by_hand import draws
@@ -17,6 +18,7 @@ from ._ragged import Ragged, Shared
 from ._schedules import Rates
 from ._settings import Training
 from ._stack import Stack, State
+from ._workspace import Workspace
 from .sources import Source, Stream
 
 LEAVE = 0.75
@@ -29,6 +31,16 @@ _NONE = np.empty(0, dtype=np.int64)
 
 _RECORDS = 100
 """Losses that are kept of a training without validation."""
+
+
+def _named(error: ValueError, counts: Tensor) -> ValueError:
+    """Return an error that names the cause, where a module cannot learn from a single sample."""
+    if counts.shape[-1] > 1:
+        return error
+    return TrainingError(
+        f"the module cannot learn from a batch of one sample ({error}); choose a batch_size that "
+        "leaves no sample alone, or drop_last=True in a DataLoader"
+    )
 
 
 class Run:
@@ -161,7 +173,7 @@ class Run:
 
     def advance(self, places: Any, counts: Tensor, keys: Tensor, step: float | Tensor) -> None:
         """Take a step with every copy; it only uses tensors, so that it can be recorded."""
-        x, y, weight = self.data.batch(self.index, places)
+        x, y, weight = self.data.batch(self.index, places, self.stack.by_hand is not None)
         counts = counts if weight is None else counts * weight
         if self.training.likelihood_weight != 1:
             counts = counts * self.training.likelihood_weight
@@ -178,7 +190,10 @@ class Run:
 
     def _passes(self, x: Any, y: Tensor, counts: Tensor, keys: Tensor) -> tuple[Tensor, Tensor]:
         """Return the objective of each copy and all gradients: means over draws of the noise."""
-        each, gradient = self.stack.step(x, y, counts, self.penalty, keys)
+        try:
+            each, gradient = self.stack.step(x, y, counts, self.penalty, keys)
+        except ValueError as error:
+            raise _named(error, counts) from None
         if self.training.draws == 1:
             return each, gradient
         each, total = each.clone(), gradient.clone()
@@ -193,13 +208,19 @@ class Run:
         """Pass the first batch once as in training and in evaluation; no weight changes."""
         places, counts = self.batches.at(0)
         x, y, _ = self.data.batch(self.index, places)
-        with self.autocast():
-            if self.stack.is_plain(x):
-                self.stack.step(x, y, counts, self.penalty, self.active_keys)
-            else:
-                self.stack.losses(x, y, counts, self.penalty, self.active_keys)
-                with torch.no_grad():
-                    self.stack.outputs(x if isinstance(x, Shared) else x[0])
+        try:
+            with self.autocast():
+                self._pass_once(x, y, counts)
+        except ValueError as error:
+            raise _named(error, counts) from None
+
+    def _pass_once(self, x: Any, y: Tensor, counts: Tensor) -> None:
+        if self.stack.is_plain(x):
+            self.stack.step(x, y, counts, self.penalty, self.active_keys)
+            return
+        self.stack.losses(x, y, counts, self.penalty, self.active_keys)
+        with torch.no_grad():
+            self.stack.outputs(x if isinstance(x, Shared) else x[0])
 
     def keys_at(self, step: Tensor) -> Tensor:
         """Return the keys of a step, or of several, (copies, steps, 2)."""
@@ -267,6 +288,7 @@ class _Data:
         self.problem = problem
         self.X: Any = problem.X.to(device)
         self._ragged = isinstance(self.X, Ragged)
+        self._workspace = Workspace()
         self.labels = _FlatTables(problem.labels.stacked().to(device))
         self.rows = self.weights = self.validation = None
         if any(copy.rows is not None for copy in problem.copies):
@@ -290,19 +312,28 @@ class _Data:
             if table is not None
         }
 
-    def batch(self, index: dict[str, Tensor], places: Any) -> tuple[Any, Tensor, Tensor | None]:
-        """Return samples, labels and weights at places in the rows of each copy."""
+    def batch(
+        self, index: dict[str, Tensor], places: Any, again: bool = False
+    ) -> tuple[Any, Tensor, Tensor | None]:
+        """Return samples, labels and weights at places in the rows of each copy.
+
+        With ``again`` the samples are in an array that the next batch overwrites: it stays in the
+        cache. A module with code of its own might keep its inputs.
+        """
         if isinstance(places, Loaded):
             return Shared(places.x), places.y[None], None
         rows = places if self.rows is None else self.rows.at(index["rows"], places)
         weight = None if self.weights is None else self.weights.at(index["weights"], rows)
-        return self.samples(rows), self.label(index, rows), weight
+        out = None
+        if again and not self._ragged:
+            out = self._workspace("samples", rows.shape + self.X.shape[1:], self.X)
+        return self.samples(rows, out), self.label(index, rows), weight
 
-    def samples(self, rows: Tensor) -> Any:
+    def samples(self, rows: Tensor, out: Tensor | None = None) -> Any:
         """Return the samples at the rows of each copy; ragged ones once, for all copies."""
         if self._ragged:
             return Shared(self.X.pick(rows[0]))
-        return _picked(self.X, rows)
+        return _picked(self.X, rows, out)
 
     def label(self, index: dict[str, Tensor], rows: Tensor) -> Tensor:
         """Return the labels of rows."""
@@ -321,8 +352,11 @@ class _FlatTables:
         return _picked(self.flat, places if self.count == 1 else places + which * self.length)
 
 
-def _picked(values: Tensor, places: Tensor) -> Tensor:
+def _picked(values: Tensor, places: Tensor, out: Tensor | None = None) -> Tensor:
     """Return ``values[places]``, which torch does faster along one axis."""
+    if out is not None:
+        torch.index_select(values, 0, places.reshape(-1), out=out.flatten(0, 1))
+        return out
     picked = torch.index_select(values, 0, places.reshape(-1))
     return picked.view(places.shape + values.shape[1:])
 

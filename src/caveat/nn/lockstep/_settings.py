@@ -133,8 +133,8 @@ class Training:
         with validation samples, "validation" and "monitor". If it returns True, the copy stops.
     cache_features : bool, default=True
         Whether what comes before all trained parts, if it is frozen, is computed once for all
-        samples, copies and epochs. Random changes of samples in a data set are seen, and not
-        cached.
+        samples, copies and epochs. Not if a data set changes its samples: 32 of them are read
+        twice, by which rare changes may not be seen.
     frozen_noise : bool, default=False
         Whether dropout inside of frozen parts stays on in training. Frozen parts are those without
         a trained parameter: they run as in evaluation, so batch norm keeps its statistics.

@@ -350,7 +350,27 @@ def factor_of(name: str, factors: Mapping[str, float], of: str) -> float:
     for depth in range(len(layers), -1, -1):
         if ".".join(layers[:depth]) in factors:
             return float(factors[".".join(layers[:depth])])
-    raise OptionError(f"{of} has no entry for {name!r}; got {sorted(factors)}")
+    raise OptionError(
+        f"{of} has no entry for {name!r}; got {sorted(factors)}; give one for its part, or for all "
+        "others as ''"
+    )
+
+
+def check_parts(module: nn.Module, factors: Any, of: str) -> None:
+    """Raise unless a mapping names parts with weights, and has an entry for all that is trained."""
+    if not isinstance(factors, Mapping):
+        return
+    levels = [name.split(".") for name, _ in module.named_parameters(remove_duplicate=False)]
+    known = {".".join(each[:depth]) for each in levels for depth in range(len(each) + 1)}
+    for name in factors:
+        if name not in known:
+            children = [name for name, part in module.named_children() if list(part.parameters())]
+            raise OptionError(
+                f"{of} has an entry for {name!r}, which is no part of the module with weights; its "
+                f"parts are {', '.join(map(repr, children))}, and '' is all others"
+            )
+    for name in [name for name, value in module.named_parameters() if value.requires_grad]:
+        factor_of(name, factors, of)
 
 
 def _of(given: Any, copy: int) -> Any:

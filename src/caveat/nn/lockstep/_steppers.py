@@ -31,7 +31,9 @@ class Eager:
         if not 0 <= run.step - self._start < _AHEAD:
             self._start = run.step
             numbers = torch.arange(run.step, run.step + _AHEAD, device=run.device)
-            self._keys = run.keys_at(numbers).transpose(0, 1).contiguous()
+            keys = run.keys_at(numbers).transpose(0, 1)
+            # A copy even of what is contiguous, so that keys of a step are a part of this tensor.
+            self._keys = keys.clone(memory_format=torch.contiguous_format)
         return self._keys[run.step - self._start]
 
 

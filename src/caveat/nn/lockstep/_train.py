@@ -11,14 +11,15 @@ from torch import Tensor, nn
 from ..._random import RandomState, generator
 from ...exceptions import OptionError
 from ._checkpoint import Checkpoint
-from ._factories import Factory, as_factory, initial_states
+from ._factories import Factory, as_factory, fresh_parts, initial_states
 from ._features import on_features
-from ._problem import Copy, Problem, check_codes, check_copies, seeds_of, suited
+from ._problem import Copy, Problem, as_input, check_codes, check_copies, seeds_of, suited
 from ._progress import Progress
 from ._result import Trained
 from ._settings import Training, as_devices
-from ._stack import State, prepared, tied_names, without_vmap_warnings
+from ._stack import State, check_parts, prepared, tied_names, without_vmap_warnings
 from ._work import Work
+from .sources import few_samples
 
 _OTHER_DRAW = 0x5EED
 """Added to a copy's seed for the draw of its anchor."""
@@ -69,8 +70,8 @@ def train(
         it was.
     fresh : str or sequence of str, optional
         Names of the parts of the module whose weights are drawn anew for each copy, by their
-        ``reset_parameters``. "head" is the last layer, unless a part has that name; "all" is
-        everything.
+        ``reset_parameters``. "head" is the last layer that is called, unless a part has that name;
+        "all" is everything.
 
     Returns
     -------
@@ -111,10 +112,11 @@ def train(
     chosen = [Copy()] * int(copies) if isinstance(copies, int | np.integer) else list(copies)
     check_copies(chosen)
     drawn = generator(random_state).integers(2**62, size=len(chosen)).tolist()
-    make = as_factory(module, fresh)
+    make = _maker(module, fresh, X)
     original, state = initial_states(make, seeds_of(chosen, drawn))
     problem = Problem(X, y, chosen, drawn, original, training.batch_size)
     _check_validation(training, problem)
+    check_parts(original, training.learning_rate, "learning_rate")
     problem.X = suited(problem.X, original)
     ties = tied_names(original)
     for place, copy in enumerate(chosen):
@@ -136,6 +138,16 @@ def train(
     ):
         work.do(bar)
     return work.result(make, original, time.perf_counter() - begun)
+
+
+def _maker(module: nn.Module | Factory, fresh: str | Sequence[str] | None, X: Any) -> Factory:
+    """Return what makes the network of a copy, with parts of it drawn anew."""
+    make = as_factory(module)
+    if fresh is None:
+        return make
+    made, _ = initial_states(make, [0])
+    samples = few_samples(suited(as_input(X, made), made), 2)
+    return as_factory(module, fresh_parts(made, fresh, samples))
 
 
 def _begin_with(state: State, place: int, given: dict[str, Any], ties: dict[str, str]) -> None:

@@ -247,6 +247,14 @@ def few_samples(X: Any, count: int) -> Any:
     return X.pick(rows) if isinstance(X, Ragged) else X[rows]
 
 
+def tensors_of(value: Any) -> list[Tensor]:
+    """Return the tensors in a batch or an output."""
+    if isinstance(value, Tensor):
+        return [value]
+    each = value.values() if isinstance(value, dict) else value
+    return [tensor for part in each for tensor in tensors_of(part)]
+
+
 def block_size(X: Any, most: int) -> int:
     """Return how many samples are passed at a time, at most so many."""
     if isinstance(X, Tensor):

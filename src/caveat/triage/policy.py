@@ -20,7 +20,7 @@ from ..results.words import counted
 from ..risk_control.bounds import minimum_units
 from ..risk_control.inputs import as_loss, check_groups, check_known, rows_of_groups
 from ..risk_control.prices import GroupPrice, price_words
-from ._triage_scores import (
+from ._scores import (
     Scored,
     check_signature,
     check_tolerance,
@@ -32,7 +32,7 @@ from ._triage_scores import (
     standardized,
     why_unknown,
 )
-from ._triage_sequence import (
+from ._sequence import (
     ALL,
     Calibration,
     calibration_samples,
@@ -41,7 +41,7 @@ from ._triage_sequence import (
     mean_promise,
     units_needed,
 )
-from .triage_result import (
+from .result import (
     ACCEPT,
     DEFER,
     EXPERT,
@@ -115,7 +115,8 @@ class TriagePolicy(BaseEstimator):
         The promise in plain words.
     needed_ : float or None
         If nothing is accepted, about how many calibration samples (clusters) are needed at the
-        observed error rates; infinity if none of these is below the risk. Otherwise None.
+        observed error rates; infinity if none of these is below the risk. Otherwise None. Of few
+        samples it is too low, as the lowest of many observed rates is.
     center_, spread_ : ndarrays of shape (2,)
         Mean and standard deviation of the aleatoric and of the epistemic part over the calibration
         samples, by which they are standardized before they are compared.
@@ -467,7 +468,11 @@ class TriagePolicy(BaseEstimator):
             "at the mean losses seen here" if self.given_loss_ else "at the error rates seen here"
         )
         if self.needed_ is not None and np.isfinite(self.needed_):
-            return f"{words}; {seen}, expect to need about {rounded_up(self.needed_):,} in all."
+            many = f"{seen} it would take about {rounded_up(self.needed_):,} in all"
+            return (
+                f"{words}; {many}, but the best threshold looks better than it is where samples "
+                "are few: expect to need more, perhaps several times as many."
+            )
         return f"{words}; {seen}, none below the risk, no number of {unit}s would do."
 
 

@@ -8,8 +8,6 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 import caveat
-from caveat.evaluation._triage_sequence import Calibration, Evidence
-from caveat.evaluation.triage import TriagePolicy
 from caveat.exceptions import (
     InvalidValueError,
     LabelError,
@@ -27,6 +25,8 @@ from caveat.risk_control.bounds import (
     stakes,
 )
 from caveat.risk_control.multiple_testing import walk
+from caveat.triage import TriagePolicy
+from caveat.triage._sequence import Calibration, Evidence
 
 
 def classes(samples=600, members=3, seed=0):
@@ -281,9 +281,11 @@ class TestPromise:
         n, rate = int(policy.needed_), 2.5 / 101
         assert binom.cdf(np.floor(rate * n), n, 0.05) <= 0.5 * 0.05
         assert binom.cdf(np.ceil(rate * 0.9 * n), int(0.9 * n), 0.05) > 0.5 * 0.05
-        assert f"at the error rates seen here, expect to need about {-(-n // 10) * 10} in all." in (
-            policy.guarantee_
-        )
+        assert (
+            f"at the error rates seen here it would take about {-(-n // 10) * 10} in all, but the "
+            "best threshold looks better than it is where samples are few: expect to need more, "
+            "perhaps several times as many."
+        ) in policy.guarantee_
         many = caveat.Categorical.from_binary(np.full(2 * n, 0.1))
         enough = TriagePolicy(0.05, random_state=0).fit(many, np.tile(y, 2 * n)[: 2 * n])
         assert enough.decide(many).accepted.all()

@@ -17,7 +17,7 @@ from ..risk_control.bounds import (
     minimum_units,
 )
 from ..risk_control.multiple_testing import walk
-from .triage_result import OperatingCurve
+from .result import OperatingCurve
 
 # The sequence has several starts, since the most certain samples may be few or err more often. The
 # first start accepts _ENOUGH times the least number that can pass and gets the part _FIRST of the
