@@ -301,6 +301,10 @@ class TestVerdict:
         )
         few = judged(prediction.take(np.arange(20)), y[:20])
         assert few.statements[0].level == "unsure"
+        high, below, _ = lognormal((0.1, 0.5, 0.8), shift=9, n=9)  # each truth is below all of them
+        nine = judged(high, below)
+        assert nine.statements[0].text.startswith("There are too few samples to say whether its")
+        assert nine.statements[0].level == "unsure"
         nothing = evaluate(prediction, y, resamples=0).verdict()
         assert {s.level for s in nothing} <= {"info", "unsure"}
 
