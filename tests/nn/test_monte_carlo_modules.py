@@ -12,7 +12,7 @@ from torch.nn import functional
 
 from caveat.nn import explain, monte_carlo, predict
 from caveat.nn._copies import _Copier, private_copy
-from caveat.nn._generators import Generators
+from caveat.nn.generators import Generators
 from caveat.nn.layers import BayesLinear, Dropout, MeanVarianceHead
 
 CPU = torch.device("cpu")

@@ -116,15 +116,14 @@ def core(model: "NetworkEstimator") -> Any:
 
 def drawn_anew(model: "NetworkEstimator", X: Any) -> list[str]:
     """Return the names of the parts of a user's module that each member draws anew."""
-    import torch
-
+    from ..nn.generators import Generators
     from ..nn.lockstep import fresh_parts
 
     if not isinstance(model.fresh, str | list | tuple | None):
         raise OptionError(f"fresh must be names of parts of the module; got {model.fresh!r}")
     if model.module is None or model.fresh is None:
         return []
-    with torch.random.fork_rng(devices=[]):
+    with Generators().kept():
         return fresh_parts(core(model), model.fresh, _few(X)[1])
 
 
@@ -132,10 +131,11 @@ def try_out(model: "NetworkEstimator", X: Any) -> None:
     """Raise if a network does not fit data and task, before it is trained for hours."""
     import torch
 
+    from ..nn.generators import Generators
     from ..nn.lockstep import check_parts
     from ..nn.lockstep.sources import call
 
-    with torch.random.fork_rng(devices=[]), torch.no_grad():
+    with Generators().kept(), torch.no_grad():
         network = make(model).eval()
         # Without what stands before it, so that names are those that the user knows.
         own = network if model.shape_ is None else network[-1]

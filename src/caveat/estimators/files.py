@@ -171,9 +171,9 @@ def _module(model: Any) -> Any:
 
 def _difference(model: Any) -> str:
     """Return where the weights of a model differ in name or shape from those of its network."""
-    import torch
+    from ..nn.generators import Generators
 
-    with torch.random.fork_rng(devices=[]):
+    with Generators().kept():
         network = model._network()
     expected = {name: tuple(value.shape) for name, value in network.state_dict().items()}
     stored = {name: tuple(value.shape[1:]) for name, value in model.state_.items()}

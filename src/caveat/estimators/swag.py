@@ -105,8 +105,10 @@ class SWAG(AfterTraining, WithPrior):
         """Return mean, variance and last deviations of the weights."""
         import torch
 
+        from ..nn.generators import Generators
+
         named = {name: torch.stack([state[name] for state in states]) for name in states[0]}
-        with torch.random.fork_rng(devices=[]):
+        with Generators().kept():
             weights = {name for name, _ in self._network().named_parameters()}
         means, variances, deviations = {}, {}, {}
         for name, values in named.items():

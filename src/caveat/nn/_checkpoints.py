@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from ..exceptions import FileFormatError, OptionError
 from ._copies import unwrap
-from ._generators import Generators
+from .generators import Generators
 
 _WRAPPED = ("state_dict", "model_state_dict", "model_state", "model")
 """Keys under which training loops keep the weights beside the rest."""

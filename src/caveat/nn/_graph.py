@@ -8,8 +8,8 @@ from typing import Any
 import torch
 from torch import Tensor, fx, nn
 
-from ._generators import Generators
 from ._torch_noise import NoConstantNoise, Observer
+from .generators import Generators
 from .layers._stochastic import Stochastic, stochastic_layers
 
 _CPU = torch.device("cpu")

@@ -29,8 +29,8 @@ import torch
 from torch import Tensor, nn
 
 from ._copies import ATOMS, MAPPINGS, SEQUENCES
-from ._generators import GENERATORS_LOCK
 from ._plan import PassPlan
+from .generators import GENERATORS_LOCK
 
 _MOST = 20_000
 """Things that are compared at most: a module with more is looked at anew, which takes no longer."""

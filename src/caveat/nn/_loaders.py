@@ -16,7 +16,7 @@ from torch.utils.data import (
 
 from .._defaults import BATCH_SIZE
 from ..exceptions import OptionError, ShapeError
-from ._generators import Generators
+from .generators import Generators
 
 _TARGETS = ("y", "target", "targets", "label", "labels")
 """Names of a batch's entries that are no inputs, unless the module requires them."""

@@ -14,7 +14,6 @@ from .._validation import check_integer
 from ..exceptions import OptionError, ShapeError
 from . import noise
 from ._copies import unwrap
-from ._generators import Generators
 from ._graph import clones
 from ._inputs import as_inputs, first_rows, place, precision
 from ._kept_plans import plan_for
@@ -23,6 +22,7 @@ from ._outputs import Prediction, choose_head, to_prediction
 from ._plan import PassPlan
 from ._prepare import make_plan
 from ._run import run
+from .generators import Generators
 
 __all__ = ["PassPlan", "explain", "monte_carlo", "pass_keys", "predict"]
 

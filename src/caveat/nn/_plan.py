@@ -7,9 +7,9 @@ import torch
 from torch import Tensor, nn
 from torch.utils.flop_counter import FlopCounterMode
 
-from ._generators import Generators
 from ._graph import Parts, clones
 from ._probe import Memory, Noise
+from .generators import Generators
 from .noise import Masks
 
 NOTHING_RANDOM = "nothing random"

@@ -14,8 +14,8 @@ from torch.utils._pytree import tree_leaves
 from ..exceptions import ShapeError
 from . import noise
 from ._copies import private_copy
-from ._generators import GENERATORS_LOCK, Generators
 from ._torch_noise import KeyedDropout, Observer, Recorder, RowAxis
+from .generators import Generators
 
 
 @dataclass(frozen=True)
@@ -49,8 +49,9 @@ class Noise:
             if self.row_axes:
                 stack.enter_context(KeyedDropout(self.first_place, self.row_axes))
             if self.foreign:
-                stack.enter_context(GENERATORS_LOCK)
-                Generators(key.device).seed(int(key[0]) & 0xFFFFFFFF)
+                generators = Generators(key.device)
+                stack.enter_context(generators.kept())
+                generators.seed(int(key[0]) & 0xFFFFFFFF)
             return function(*values)
 
 

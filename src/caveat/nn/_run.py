@@ -9,7 +9,6 @@ import torch
 from torch import Tensor
 
 from ..exceptions import ShapeError
-from ._generators import Generators
 from ._inputs import rows_of
 from ._plan import PassPlan
 from ._probe import Memory, at_once, in_one_batch, one_tensor
@@ -71,7 +70,7 @@ def run(
     products = quick_products(plan.device, plan.weights * total * passes)
     masks = None if keys is None else plan.masks_of(keys)
     plan = replace(plan, in_batch=plan.few_at_once and total <= _FEW, masks=masks)
-    with torch.no_grad(), Generators(plan.device).kept(), products:
+    with torch.no_grad(), products:
         rows, together = chunks(plan, total, passes, batch_size)
         if plan.in_batch:
             # Equal parts, so that large weights are not read once more for the last few passes.

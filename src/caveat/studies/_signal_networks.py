@@ -61,13 +61,14 @@ class SignalClassifier:
         """Train by Adam, then calibrate."""
         import torch
 
+        from ..nn.generators import Generators
         from ..recalibration import IsotonicCalibration
 
         rng = np.random.default_rng(self.seed)
         order = rng.permutation(len(y))
         held, rest = order[: len(y) // 5], order[len(y) // 5 :]
         classes = int(np.max(y)) + 1
-        with torch.random.fork_rng(devices=[]):
+        with Generators().kept():
             torch.manual_seed(self.seed)
             self.network = self.make(X.shape[1], classes)
             self._train(X[rest], np.asarray(y)[rest], rng)

@@ -108,14 +108,13 @@ def pretrained(
     first: TrainTest, channels: int, size: Size, seed: int, file: Path | None, progress: bool
 ) -> Any:
     """Return a network that has learned the classes; its weights are kept in a file, if named."""
-    import torch
-
     from ..nn import ResNet18, Training, losses, train
+    from ..nn.generators import Generators
 
     side = first.X.shape[-1]
     make = partial(ResNet18, channels, first.classes, size=side, width=size.width)
     if file is not None and file.exists():
-        with torch.random.fork_rng(devices=[]):
+        with Generators().kept():
             return make().load_weights(file)
     training = Training(
         epochs=size.epochs, batch_size=size.batch_size, optimizer="adam", learning_rate=1e-3
@@ -135,7 +134,9 @@ def start_of(state: Mapping[str, Any], make: Any) -> Any:
     """Return a new network with these weights, but zeros in the last layer, which is drawn anew."""
     import torch
 
-    with torch.random.fork_rng(devices=[]):
+    from ..nn.generators import Generators
+
+    with Generators().kept():
         made = make()
     own = made.state_dict()
     for name, value in own.items():
@@ -149,10 +150,9 @@ def measure(task: Task) -> Measured:
 
     One is of the same network; the other of the smaller one that the paper compares with.
     """
-    import torch
-
     from ..estimators import DeepEnsembleClassifier, preset
     from ..nn import CNN, ResNet18
+    from ..nn.generators import Generators
 
     size, options = SIZES[task.scale], task.options
     check_known(
@@ -167,7 +167,7 @@ def measure(task: Task) -> Measured:
     seed = int(task.rng.integers(2**31))
     samples = fewer(samples, size.each, task.rng)
     if first is None:
-        with torch.random.fork_rng(devices=[]):
+        with Generators().kept():
             network = make().load_weights(options["weights"], head=False)
     else:
         file = task.place(f"{task.dataset}-{task.scale}-{seed}.npz")

@@ -9,8 +9,8 @@ import torch
 from torch import Tensor, nn
 
 from ...exceptions import OptionError
-from .._generators import GENERATORS_LOCK, Generators
 from .._loaders import call
+from ..generators import Generators
 from ._stack import State
 from .sources import tensors_of
 
@@ -133,7 +133,7 @@ def initial_states(make: Factory, seeds: Sequence[int]) -> tuple[nn.Module, Stat
     states: list[State] = []
     module: Any = None
     generators = Generators()
-    with GENERATORS_LOCK, generators.kept():
+    with generators.kept():
         for seed in seeds:
             generators.seed(seed)
             module = make()

@@ -6,7 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from .._generators import Generators
+from ..generators import Generators
 from ._frozen import Split, split
 from ._problem import Problem
 from ._ragged import Ragged

@@ -13,8 +13,8 @@ from ..._defaults import BATCH_SIZE
 from ..._validation import check_integer
 from ...exceptions import InvalidValueError, LabelError, OptionError, ShapeError
 from .. import losses
-from .._generators import Generators
 from .._loaders import call
+from ..generators import Generators
 from ._ends import bare
 from ._ragged import Ragged
 from ._settings import Training

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from ...exceptions import OptionError
 from .._products import quick_products
+from ..generators import Generators
 from ._factories import Factory
 from ._frozen import frozen_parts, split
 from ._problem import as_input, suited
@@ -70,7 +71,7 @@ class Trained:
 
     def _new(self) -> nn.Module:
         """Return a network with any weights."""
-        with torch.random.fork_rng(devices=[]):
+        with Generators().kept():
             return self._make()
 
     def outputs(self, X: Any, *, copies: Any = None, device: str = "auto") -> np.ndarray:

@@ -132,7 +132,7 @@ def train(
     work = Work(problem, ready, state, anchors, loss, training, devices, saved)
     work.notes += note
     with (
-        work.generators.kept(),
+        work.generators.restored(),
         without_vmap_warnings(),
         Progress(progress, int(work.steps.sum()), len(problem)) as bar,
     ):

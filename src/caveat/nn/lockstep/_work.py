@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from ...exceptions import TrainingError
-from .._generators import Generators
+from ..generators import GENERATORS_LOCK, Generators
 from ._checkpoint import Checkpoint, restore
 from ._checks import RECORDED, check_progress
 from ._factories import Factory
@@ -31,6 +31,32 @@ _MOST_SIDE_BY_SIDE = 128
 """Copies whose steps are recorded in one graph."""
 
 _FOREIGN = "noise from torch's own generator, which depends on what trains beside a copy"
+
+
+class _OwnNoise:
+    """What the network of a run draws from torch's own generator, whatever other threads draw."""
+
+    def __init__(self, run: Run, seed: int) -> None:
+        self.run, self.generators = run, Generators(run.device)
+        with GENERATORS_LOCK:
+            self.generators.seed(seed)
+            self.states = self.generators.states()
+        self.drawn = False
+        """Whether the first step drew something; then no other thread draws during a step."""
+        self._begun = False
+
+    def step(self) -> None:
+        """Take a step of the run."""
+        assert self.run.stepper is not None
+        if self._begun and not self.drawn:
+            self.run.stepper(self.run)
+            return
+        before = list(self.states)
+        with self.generators.on_from(self.states):
+            self.run.stepper(self.run)
+        if not self._begun:
+            self.drawn = not all(map(torch.equal, before, self.states))
+        self._begun = True
 
 
 class Work:
@@ -179,9 +205,7 @@ class Work:
             restore(run, *stored)
         self.runs.append(run)
         # The noise of our layers comes from keys; other modules and losses may draw from torch.
-        self.generators.seed(_seed_of([*(self.problem.seeds[i] for i in run.places), run.step]))
-        before = self.generators.states()
-        first = run.step
+        own = _OwnNoise(run, _seed_of([*(self.problem.seeds[i] for i in run.places), run.step]))
         bar.advance(int(run.trained_steps.sum() + run.step * run.left))
         try:
             while run.left:
@@ -192,9 +216,7 @@ class Work:
                     run.stepper = make_stepper(run, self.notes) if alone else Eager()
                     self.stepper = run.stepper.name
                 run.schedule_rates()
-                run.stepper(run)
-                if run.step == first and len(self.devices) == 1:
-                    self._note_foreign_noise(before)
+                own.step()
                 run.step += 1
                 bar.advance(run.left)
                 check_progress(run, run.due())
@@ -205,13 +227,10 @@ class Work:
         except KeyboardInterrupt:
             run.finish(np.flatnonzero(run.running), "interrupted")
             raise
+        if own.drawn and len(self.devices) == 1 and _FOREIGN not in self.notes:
+            self.notes.append(_FOREIGN)
         if self.saved is not None:
             self.saved.save(run)
-
-    def _note_foreign_noise(self, before: list[Tensor]) -> None:
-        """Note that the first step drew from torch; later, other threads might have drawn."""
-        if self.generators.moved(before) and _FOREIGN not in self.notes:
-            self.notes.append(_FOREIGN)
 
     def result(self, make: Factory, original: nn.Module, seconds: float) -> Trained:
         """Return the copies in their own order; warn of those that diverged or were interrupted."""

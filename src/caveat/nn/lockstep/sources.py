@@ -12,9 +12,9 @@ from torch.utils.data import DataLoader, Dataset, IterableDataset, default_colla
 
 from ..._defaults import BATCH_SIZE
 from ...exceptions import LabelError, OptionError, ShapeError
-from .._generators import Generators
 from .._inputs import as_inputs, precision
 from .._loaders import call, check_order, inputs_and_target, is_loader
+from ..generators import Generators
 from ._ragged import Ragged
 
 __all__ = [
