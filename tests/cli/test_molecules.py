@@ -165,6 +165,18 @@ def test_other_targets_are_an_error(file, capsys, learned, targets, words):
     assert f"caveat: the model {words}" in said.err
 
 
+@pytest.mark.parametrize("calibrated", [False, True])
+def test_a_target_of_another_name(file, capsys, calibrated):
+    """The name of one target is kept, and another column is not taken for it in silence."""
+    more = ("--calibrate", 0.3) if calibrated else ()
+    run(capsys, "fit", "table.csv", "--target", "half", *QUICK, *more, "-o", "m.safetensors")
+    assert caveat.load("m.safetensors").predict_distribution(SMILES).targets.tolist() == ["half"]
+    given = ("--model", "m.safetensors", "--resamples", 0)
+    run(capsys, "evaluate", "table.csv", "--target", "half", *given)  # a warning is an error
+    with pytest.warns(UserWarning, match="the model learned 'half', and --target names 'y'"):
+        run(capsys, "evaluate", "table.csv", "--target", "y", *given)
+
+
 def test_rows_that_are_no_molecules(file, capsys):
     file.loc[3, "smiles"], file.loc[5, "smiles"], file.loc[7, "y"] = "C(", None, None
     file.to_csv("table.csv", index=False)

@@ -1,5 +1,6 @@
 """``caveat molecules``: fit, predict and evaluate networks over SMILES."""
 
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -88,11 +89,11 @@ class Table:
 
     @property
     def values(self) -> Any:
-        """One column, or several with their names."""
+        """One column, or several, with their names."""
         import pandas as pd
 
         if len(self.targets) == 1:
-            return self.y[:, 0]
+            return pd.Series(self.y[:, 0], name=self.targets[0])
         return pd.DataFrame(self.y, columns=list(self.targets))
 
 
@@ -357,8 +358,14 @@ def _truth(prediction: Any, data: Table) -> Any:
     of_classes = hasattr(prediction, "classes")
     predicted = [""] if of_classes else [str(name) for name in prediction.targets.tolist()]
     if len(predicted) == len(data.targets) == 1:
+        if predicted[0] not in ("", "0", data.targets[0]):
+            warnings.warn(
+                f"the model learned {predicted[0]!r}, and --target names {data.targets[0]!r}: "
+                "check that they are the same quantity in the same unit",
+                stacklevel=2,
+            )
         whole = of_classes and prediction.classes.dtype.kind in "iu"
-        return data.y[:, 0].astype(np.int64) if whole else data.values
+        return data.y[:, 0].astype(np.int64) if whole else data.y[:, 0]
     if sorted(predicted) != sorted(data.targets):
         known = ", ".join(map(repr, predicted)) if len(predicted) > 1 else "one target"
         raise OptionError(

@@ -10,7 +10,7 @@ from sklearn.utils import check_array, check_consistent_length
 from sklearn.utils.validation import _check_sample_weight, _check_y, validate_data
 
 from .._arrays import is_frame, to_numpy, with_text_names
-from .._validation import as_labels, check_number
+from .._validation import check_number
 from ..exceptions import InvalidValueError, LabelError, OptionError, ShapeError
 from . import _sources, _table
 from ._problem import Problem
@@ -338,18 +338,6 @@ def forget(model: BaseEstimator) -> None:
     settings = model.get_params(deep=False)
     for name in [name for name in vars(model) if name.endswith("_") and name not in settings]:
         delattr(model, name)
-
-
-def target_names(y: Any, count: int) -> np.ndarray | None:
-    """Return the names of a frame's columns, or of a series; None where they cannot be labels."""
-    names = getattr(y, "columns", None)
-    if names is None:
-        name = getattr(y, "name", None)
-        names = None if name is None or (isinstance(name, str) and not name) else [name]
-    try:
-        return None if names is None else as_labels(list(names), "targets", count, "target")
-    except LabelError:
-        return None
 
 
 Loss = Callable[[Any, Any], Any]

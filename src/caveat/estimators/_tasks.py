@@ -11,10 +11,10 @@ from .._constructors import declared
 from .._defaults import HELD_LEAST_CLASSES, MAX_STD
 from .._validation import check_number
 from ..exceptions import InvalidValueError, LabelError, OptionError
-from ._data import Loss, mean_and_scale, target_names
+from ._data import Loss, mean_and_scale
 from ._network import NetworkEstimator
 from ._novelty import RemembersReach
-from .interface import PredictsClasses, PredictsIntervals
+from .interface import PredictsClasses, PredictsIntervals, target_names
 
 __all__ = ["NetworkClassifier", "NetworkRegressor", "WithPrior"]
 

@@ -32,11 +32,11 @@ from .._defaults import MEMBERS
 from .._random import generator
 from .._validation import as_weights, check_flags, check_integer
 from ..exceptions import InvalidValueError, LabelError, OptionError, ShapeError
-from ._data import as_array, forget, target_names
+from ._data import as_array, forget
 from ._fitting import fit_many
 from ._join import join_members
 from ._problem import Problem
-from .interface import PredictsClasses, PredictsIntervals, Savable
+from .interface import PredictsClasses, PredictsIntervals, Savable, target_names
 from .sklearn_models import one_member
 
 _TRIES = 1000

@@ -1,14 +1,30 @@
-"""What estimators offer beside ``predict_distribution``, from which all of it follows."""
+"""What estimators offer beside ``predict_distribution``, from which all of it follows.
+
+`target_names` says what their targets are called.
+"""
 
 from abc import abstractmethod
 from typing import Any
 
 import numpy as np
 
-from ..exceptions import UnsupportedPredictionError
+from .._validation import as_labels
+from ..exceptions import LabelError, UnsupportedPredictionError
 from ._join import as_probabilities
 
-__all__ = ["PredictsClasses", "PredictsIntervals", "Savable"]
+__all__ = ["PredictsClasses", "PredictsIntervals", "Savable", "target_names"]
+
+
+def target_names(y: Any, count: int) -> np.ndarray | None:
+    """Return the names of a frame's columns, or of a series; None where they cannot be labels."""
+    names = getattr(y, "columns", None)
+    if names is None:
+        name = getattr(y, "name", None)
+        names = None if name is None or (isinstance(name, str) and not name) else [name]
+    try:
+        return None if names is None else as_labels(list(names), "targets", count, "target")
+    except LabelError:
+        return None
 
 
 class PredictsClasses:

@@ -18,7 +18,7 @@ from .._constructors import declared
 from .._defaults import LENGTH_SCALE
 from .._random import generator
 from .._validation import as_weights, check_choice, check_integer, check_number, shorten
-from ..estimators.interface import PredictsClasses, PredictsIntervals, Savable
+from ..estimators.interface import PredictsClasses, PredictsIntervals, Savable, target_names
 from ..exceptions import InvalidValueError, LabelError, OptionError, ShapeError
 from ..nn import Copy, Trained, Training, keyed, losses, pass_keys, train
 from ..nn._outputs import to_prediction
@@ -378,7 +378,7 @@ class MoleculeRegressor(RegressorMixin, MoleculeNetwork, PredictsIntervals):
     Attributes
     ----------
     targets_ : ndarray of shape (targets,)
-        Names of the targets, where ``y`` was a frame.
+        Names of the targets, where ``y`` was a frame or a Series.
 
     Examples
     --------
@@ -399,11 +399,9 @@ class MoleculeRegressor(RegressorMixin, MoleculeNetwork, PredictsIntervals):
                 f"y must have shape ({samples},) or ({samples}, targets); got {array.shape}"
             )
         self.one_target_ = array.ndim == 1
-        names = getattr(y, "columns", None)
-        self.targets_ = np.arange(1 if self.one_target_ else array.shape[1])
-        if names is not None:
-            self.targets_ = np.array(list(names))
         columns = array.reshape(samples, -1)
+        names = target_names(y, columns.shape[1])
+        self.targets_ = np.arange(columns.shape[1]) if names is None else names
         if np.isinf(columns).any():
             raise InvalidValueError(
                 f"y of molecule {np.isinf(columns).any(1).argmax()} is infinite"
@@ -440,8 +438,7 @@ class MoleculeRegressor(RegressorMixin, MoleculeNetwork, PredictsIntervals):
             values = values * scale + mean
         else:
             values = torch.stack([values[:, :, 0] * scale + mean, values[:, :, 1] * scale], dim=2)
-        targets = None if self.one_target_ else self.targets_
-        return to_prediction(values, self.head, classes=None, targets=targets, levels=None)
+        return to_prediction(values, self.head, classes=None, targets=self.targets_, levels=None)
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the mean of each molecule, (molecules,) or (molecules, targets)."""

@@ -128,12 +128,14 @@ class Repaired(BaseEstimator):
             truth = column_or_1d(truth, warn=True)
         if _of_classes(self):
             check_classification_targets(truth)
+        # With the names of its targets; two fits that name them otherwise would not go together.
+        named = y if hasattr(y, "iloc") and np.ndim(y) == truth.ndim else truth
         samples = len(truth)
         weight = as_weights(sample_weight, samples)
         units = None if cluster is None else as_column(cluster, "cluster", samples)
         rng = generator(self.random_state)
         strata = [truth if _of_classes(self) else None]
-        prediction, rows = self._held_out(X, truth, weight, units, strata, rng)
+        prediction, rows = self._held_out(X, named, weight, units, strata, rng)
         truth = truth[rows]
         weight = None if weight is None else weight[rows]
         units = None if units is None else units[rows]
@@ -293,7 +295,8 @@ class Repaired(BaseEstimator):
 
     def _fitted(self, X: Any, y: Any, weight: Any, rows: NDArray[np.intp]) -> Wrapped:
         params = {} if weight is None else {"sample_weight": weight[rows]}
-        return Wrapped(self.estimator).fit(_safe_indexing(X, rows), y[rows], **params)
+        own = _safe_indexing(X, rows), _safe_indexing(y, rows)
+        return Wrapped(self.estimator).fit(*own, **params)
 
     def _check_classes(self, y: Any) -> None:
         if not _of_classes(self):
