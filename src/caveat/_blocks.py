@@ -1,9 +1,10 @@
 """Blocks of rows small enough that a block and its scratch space stay in the cache."""
 
 from collections.abc import Iterator
+from threading import local
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 BLOCK_ELEMENTS = 32_768
 """Doubles in a block (256 KiB): two or three such arrays fit in the second-level cache."""
@@ -14,6 +15,24 @@ def row_blocks(rows: int, width: int, elements: int = BLOCK_ELEMENTS) -> Iterato
     step = max(1, elements // max(1, width))
     for start in range(0, rows, step):
         yield slice(start, min(start + step, rows))
+
+
+class Scratch(local):
+    """Arrays that each thread uses again for its next block.
+
+    New arrays of some 100 KB come fresh from the system where memory is given back at once, as in
+    the workers of Dask; its pages are then made one by one, for one process at a time.
+    """
+
+    def __init__(self) -> None:
+        self._kept: dict[str, np.ndarray] = {}
+
+    def array(self, name: str, length: int, dtype: DTypeLike) -> np.ndarray:
+        """Return an array that holds anything, until the thread asks for this name again."""
+        kept = self._kept.get(name)
+        if kept is None or len(kept) < length or kept.dtype != dtype:
+            kept = self._kept[name] = np.empty(length, dtype=dtype)
+        return kept[:length]
 
 
 _FEW = 64

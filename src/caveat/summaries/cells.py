@@ -14,6 +14,7 @@ and the truth, and a probability is known from its cell
 import numpy as np
 from numpy.typing import NDArray
 
+from .._blocks import Scratch
 from .._validation import FloatArray
 from ..exceptions import InvalidValueError
 from ..metrics.condensed import bin_of
@@ -88,7 +89,8 @@ def cells_of(
 def _place(block: NDArray[np.floating], place: NDArray[np.int32], start: int) -> None:
     """Write the cell of each probability of a block."""
     np.multiply(block, WIDTHS, out=place, dtype=np.float64, casting="unsafe")
-    ends = place < _EDGE, place >= WIDTHS - _EDGE
+    low, high, either = _SCRATCH.array("flags", 3 * len(block), np.bool_).reshape(3, -1)
+    ends = np.less(place, _EDGE, out=low), np.greater_equal(place, WIDTHS - _EDGE, out=high)
     many = [np.count_nonzero(own) * _MANY > len(own) for own in ends]
     if any(many) and block.min() >= 0 and block.max() <= 1:  # false for NaN
         exact = block.astype(np.float64, copy=False)
@@ -99,10 +101,12 @@ def _place(block: NDArray[np.floating], place: NDArray[np.int32], start: int) ->
         left = [own for own, whole in zip(ends, many, strict=True) if not whole]
         those = np.flatnonzero(left[0]) if left else np.empty(0, dtype=np.intp)
     else:
-        those = np.flatnonzero(ends[0] | ends[1])
+        those = np.flatnonzero(np.logical_or(*ends, out=either))
     if len(those):
         place[those] = _near_an_end(block[those].astype(np.float64), those, start)
-    begins = np.flatnonzero((place & (_HALF_STEP - 1)) == 0)
+    within = _SCRATCH.array("within", len(place), np.int32)
+    np.bitwise_and(place, _HALF_STEP - 1, out=within)
+    begins = np.flatnonzero(np.equal(within, 0, out=either))
     if len(begins):
         p, half = block[begins], place[begins] // _HALF_STEP
         above = p > _LAST[half]
@@ -184,4 +188,4 @@ def representatives() -> FloatArray:
     return _REPRESENTATIVES
 
 
-_LAST, _REPRESENTATIVES = _last(), _middle()
+_LAST, _REPRESENTATIVES, _SCRATCH = _last(), _middle(), Scratch()

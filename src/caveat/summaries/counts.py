@@ -3,6 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from .._blocks import Scratch
 from ..exceptions import LabelError
 from .cells import CELLS, SMALL
 from .steps import steps
@@ -14,6 +15,8 @@ PAYS = 2**26
 
 _BLOCK, _ROWS = 2**17, 2**20
 """Rows whose scratch space stays in the cache, and rows of many groups that are counted at once."""
+
+_SCRATCH = Scratch()
 
 
 class CellCounts:
@@ -31,7 +34,6 @@ class CellCounts:
         # Small numbers are added up several times faster, as long as they can hold all samples.
         self._counts: NDArray[np.integer] = np.zeros(groups * CELLS * 2, dtype=np.int32)
         self._samples = 0
-        self._index = np.empty(min(_ROWS, _BLOCK * groups), dtype=np.int32)
 
     @property
     def tables(self) -> NDArray[np.int64]:
@@ -61,13 +63,14 @@ class CellCounts:
         if len(truth) and (truth.min() < 0 or truth.max() > 1):
             row = int(np.flatnonzero((truth < 0) | (truth > 1))[0])
             raise LabelError(f"y of sample {start + row} is {truth[row]}; expected 0 or 1")
-        samples, together = len(probability), len(self._index)
+        samples, together = len(probability), min(_ROWS, _BLOCK * self._groups)
+        index = _SCRATCH.array("index", together, np.int32)
         self._samples += samples
         if self._samples > SMALL:
             self._counts = self._counts.astype(np.int64, copy=False)
         counts = self._counts if samples <= together else np.zeros_like(self._counts)
         for outer in range(0, samples, together):
-            cells = self._index[: samples - outer]
+            cells = index[: samples - outer]
             for first in range(0, len(cells), _BLOCK):
                 cell = cells[first : first + _BLOCK]
                 rows = slice(outer + first, outer + first + len(cell))

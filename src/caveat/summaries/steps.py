@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._blocks import highest
-from .._counting import count_by, sum_by
+from .._counting import add_counts, sum_by
 from .._validation import FloatArray
 from ..metrics.classification.variation import places
 from .cells import cells_of
@@ -156,8 +156,8 @@ def _tally(
         index *= 2
         index += hit
     place += base
-    _count(cell, fine)
-    _count(place, coarse)
+    add_counts(cell, fine)
+    add_counts(place, coarse)
     _add(place, probability, probability**2, sums)
 
 
@@ -169,13 +169,9 @@ def _locate(
     np.add(index, truth, out=index, casting="unsafe")
 
 
-def _count(index: NDArray[np.int32], counts: NDArray[np.integer]) -> None:
-    np.add(counts, count_by(index, len(counts)), out=counts, casting="same_kind")
-
-
 def _add(index: NDArray[np.int32], first: FloatArray, second: FloatArray, sums: FloatArray) -> None:
     for own, values in zip(sums.T, (first, second), strict=True):
         own += sum_by(index, values, len(sums))
 
 
-_STEPS = Steps(_describe, _tally, _locate, _count, _add)
+_STEPS = Steps(_describe, _tally, _locate, add_counts, _add)
