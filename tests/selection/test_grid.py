@@ -5,10 +5,12 @@ import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
 
 import caveat
 from caveat.exceptions import LabelError, OptionError, ShapeError
 from caveat.selection import Technique, technique_grid, techniques_for
+from caveat.signals import QualityIndex, Signals, make_af_ppg, split_subjects
 
 LEVELS = [0.0228, 0.1587, 0.5, 0.8413, 0.9772]
 SIGMA = {"1σ": 0.6827, "2σ": 0.9545}
@@ -218,6 +220,20 @@ def test_models_are_trained_once_and_kept_by_content(numbers, tmp_path):
     technique_grid(models, other, cache=tmp_path / "grid")
     technique_grid({"MAP": Told(scale=2.0), "QR": models["QR"]}, numbers, cache=tmp_path / "grid")
     assert Told.fits == 6
+
+
+def test_signals_go_through_it_and_their_rate_is_part_of_the_content(tmp_path):
+    signals = make_af_ppg(subjects=20, segments=6, random_state=0)
+    split = split_subjects(signals, sizes=(0.4, 0.1, 0.25, 0.25), random_state=0)
+    models = {"LR": make_pipeline(QualityIndex(), LogisticRegression())}
+    for rate in (32, 100):
+        own = Signals(signals.X, rate, y=signals.y)
+        options = {"cache": tmp_path, "metrics": ["nll"], "resamples": 0, "time_repeats": 1}
+        grid = technique_grid(models, split.parts(own, own.y), **options)
+        fitted = models["LR"].fit(own.take(split.train), own.y[split.train])
+        np.testing.assert_allclose(
+            grid.bases["LR"].mean, fitted.predict_proba(own.take(split.test))
+        )
 
 
 def test_validation_samples_reach_models_that_take_them(numbers):

@@ -207,7 +207,14 @@ def test_a_long_table_in_any_order(tmp_path):
         (lambda f: f.iloc[1:], "segments must have the same number of rows"),
         (lambda f: f.assign(t=0.0), "times must be known and differ"),
         (lambda f: f.assign(t=f.t**2), "are not equally spaced"),
-        (lambda f: f.assign(who=range(12)), "'who' changes within segment"),
+        (lambda f: f.assign(who=range(12)), "'who' changes within segment a1"),
+        (lambda f: f.iloc[:0], "the table has no rows"),
+        (lambda f: f.assign(id=f.id.where(f.id != "a1")), "'id' of row . is missing"),
+        (lambda f: f.assign(ppg=f.ppg.astype(object).where(f.id != "a1", "no")), "real numbers"),
+        (
+            lambda f: f.assign(t=f.t.where(f.id != "a1", 0.9 * f.t)),
+            "a1 4.444; read those of each rate",
+        ),
     ],
 )
 def test_long_tables_that_cannot_be_read(change, message):
@@ -230,6 +237,40 @@ def test_dates_are_seconds(unit, zone):
         InvalidValueError, match=r"got type .*Convert texts with pandas.to_datetime"
     ):
         read_long_csv(table.assign(t=table.t.astype(str)), value="ppg", segment="id", time="t")
+
+
+def test_segments_of_one_name_are_not_mixed():
+    table = long_table().sort_values(["id", "t"], kind="stable")
+    options = {"value": "ppg", "segment": "id", "time": "t", "sampling_rate": 4}
+    # Times that are too coarse are those of rows in their order.
+    coarse = read_long_csv(table.assign(t=table.t.round()), **options)
+    np.testing.assert_array_equal(coarse.X, read_long_csv(table, **options).X)
+    with pytest.raises(InvalidValueError, match="segment a has times that repeat"):
+        read_long_csv(table[table.who == "a"].assign(id="a"), **options)
+
+
+def test_segments_at_nearly_one_rate_are_read():
+    step = np.repeat([0.04, 0.04002], 500)
+    table = pd.DataFrame({"id": np.repeat([1, 2], 500), "t": step * np.tile(np.arange(500), 2)})
+    options = {"value": "t", "segment": "id", "time": "t"}
+    assert read_long_csv(table, **options).sampling_rate == pytest.approx(25, rel=1e-3)
+    # The same with clocks that differ by 4 %, which no single time shows.
+    table.loc[table.id == 2, "t"] *= 1.04
+    with pytest.raises(InvalidValueError, match=r"segment 2 has 24\.03 values a second and .* 25;"):
+        read_long_csv(table, **options)
+
+
+def test_dates_in_a_file(tmp_path):
+    path = tmp_path / "dates.csv"
+    times = pd.Timestamp("2020-09-01 23:59:59.98") + pd.to_timedelta(np.arange(4) * 10, unit="ms")
+    table = pd.DataFrame({"id": 1, "t": times, "ppg": np.arange(4.0)})
+    table.iloc[::-1].to_csv(path, index=False)
+    made = read_long_csv(path, value="ppg", segment="id", time="t")
+    assert made.sampling_rate == pytest.approx(100)
+    np.testing.assert_array_equal(made.X[0, 0], [0, 1, 2, 3])
+    table.assign(t="noon").to_csv(path, index=False)
+    with pytest.raises(FileFormatError, match=r"dates\.csv cannot be read as a table"):
+        read_long_csv(path, value="ppg", segment="id", time="t")
 
 
 def test_a_long_table_that_is_none(tmp_path):
@@ -332,6 +373,9 @@ def test_the_calls_of_other_libraries(monkeypatch, tmp_path):
     assert read_edf("x.bdf", window=1, subject=3).subject.tolist() == [3, 3]
     assert calls == [".edf", ".bdf"]
     assert read_wfdb("x", window=2).subject.tolist() == ["r"]
+    record.p_signal = None
+    with pytest.raises(FileFormatError, match="x is a WFDB record without signals"):
+        read_wfdb("x", window=2)
     with pytest.raises(FileFormatError, match="cannot be read as EDF: no header"):
         read_edf("bad.edf", window=1)
     with pytest.raises(FileFormatError, match="cannot be read as a WFDB record: nothing"):

@@ -1,6 +1,7 @@
 """Splits by subject: who is where, and what is refused."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from caveat.exceptions import CaveatError, InvalidValueError, LabelError, OptionError, ShapeError
@@ -100,6 +101,22 @@ def test_parts_are_row_numbers():
         SubjectSplit([0], [True, False], [], [])
     with pytest.raises(ShapeError, match="test must be row numbers; got type int64 of shape"):
         SubjectSplit([0], [1], [], [[2]])
+
+
+def test_parts_are_taken_by_place():
+    signals = people([3, 3, 3, 3], [0, 1, 0, 1])
+    split = SubjectSplit([3, 0, 1], [], [4, 5], [10, 11])
+    index = np.random.default_rng(0).permutation(12)
+    y = pd.Series(np.arange(12), index=index)
+    for X in (signals, signals.X, signals.X[:, 0].tolist(), pd.DataFrame(signals.X[:, 0], index)):
+        made = split.parts(X, y)
+        assert list(made) == ["train", "calibration", "test"]
+        for values, labels in made.values():
+            own = np.asarray(values).reshape(len(labels), 1, 4)
+            np.testing.assert_array_equal(own, signals.X[np.asarray(labels)])
+        assert made["train"][1].tolist() == [3, 0, 1]
+    with pytest.raises(ShapeError, match="X and y must have the same samples; got 12 and 11"):
+        split.parts(signals, y[:11])
 
 
 def test_leakage_is_refused():

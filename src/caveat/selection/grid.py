@@ -4,7 +4,7 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -335,7 +335,7 @@ def _base(
     seconds[f"fit {name}"] = perf_counter() - started
     made = [_predicted(fitted, parts[part][0]) for part in ("calibration", "test")]
     if repeats:
-        times[name] = timed(lambda: _predicted(fitted, parts["test"][0][:1]), repeats)
+        times[name] = timed(partial(_predicted, fitted, _first(parts["test"][0])), repeats)
     if place is not None:
         place.mkdir(exist_ok=True)
         about = {"name": name, "model": repr(model), "seconds": seconds[f"fit {name}"]}
@@ -369,12 +369,23 @@ def _predicted(model: Any, X: Any) -> Any:
     return from_model(model, X)
 
 
+def _first(X: Any) -> Any:
+    """Return the first sample alone; signals have no slices."""
+    return X[:1] if hasattr(X, "__getitem__") else X.take([0])
+
+
+def _content(X: Any) -> tuple[Any, str]:
+    """Return the values of samples, and what else a model may see: names and the sampling rate."""
+    about = [getattr(X, name, None) for name in ("columns", "channels", "sampling_rate")]
+    return np.asarray(X), str([np.asarray(each).tolist() for each in about])
+
+
 def _fingerprint(name: str, model: Any, parts: dict[str, tuple[Any, Any]]) -> str:
     """Return a name for the predictions of a model: of its settings and of all data it sees."""
     import joblib
 
     seen = [
-        (part, np.asarray(X), None if part == "test" else np.asarray(y))
+        (part, _content(X), None if part == "test" else np.asarray(y))
         for part, (X, y) in sorted(parts.items())
     ]
     try:

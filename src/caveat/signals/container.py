@@ -223,6 +223,11 @@ def read_npz(path: str | PathLike[str], trusted: bool = False) -> dict[str, NDAr
         raise FileFormatError(f"{path} cannot be read as NPZ: {error}") from error
 
 
+def same_rate(first: float, second: float) -> bool:
+    """Whether two sampling rates are equal, up to the rounding of times they were read from."""
+    return abs(first - second) <= 1e-4 * second
+
+
 def _counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 

@@ -20,7 +20,7 @@ class StreamEvent:
     Attributes
     ----------
     number : int
-        The number of the window, from 0.
+        The number of the window, from 0: how many hops after the start of the stream it begins.
     start, end : float
         Seconds since the start of the stream.
     prediction : prediction or None
