@@ -3,6 +3,7 @@
 from functools import cache
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import caveat
@@ -126,4 +127,7 @@ def test_records_that_cannot_be_drawn():
         StreamRecord([])
     with pytest.raises(OptionError, match="signal and fs belong together"):
         StreamRecord(record().events, np.zeros(5))
+    with pytest.raises(OptionError, match="truth must be a dict, from numbers of windows; got a l"):
+        StreamRecord(record().events, truth=[1.0] * 30)
+    assert StreamRecord(record().events, truth=pd.Series([2.0], [7])).truth == {7: 2.0}
     assert repr(record()) == "StreamRecord: 30 windows from 0 to 300 s, 29 accepted"

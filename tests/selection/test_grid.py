@@ -8,7 +8,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 
 import caveat
-from caveat.exceptions import LabelError, OptionError, ShapeError
+from caveat.exceptions import InvalidValueError, LabelError, OptionError, ShapeError
 from caveat.selection import Technique, technique_grid, techniques_for
 from caveat.signals import QualityIndex, Signals, make_af_ppg, split_subjects
 
@@ -142,6 +142,18 @@ def test_what_the_comparison_needs_is_checked_before_training(numbers, options, 
     Told.fits = 0
     with pytest.raises(error, match=message):
         technique_grid({"MAP": Told(), "QR": Told("quantiles")}, numbers, **options)
+    assert Told.fits == 0
+
+
+@pytest.mark.parametrize("part", ["calibration", "test"])
+def test_missing_truths_are_named_with_their_part_before_training(numbers, part):
+    Told.fits = 0
+    X, y = numbers[part]
+    spoiled = np.stack([y, np.where(np.arange(300) == 9, np.nan, y)], axis=1)
+    with pytest.raises(InvalidValueError, match=f"^{part} y of sample 9 is missing; leave such"):
+        technique_grid({"MAP": Told()}, {**numbers, part: (X, spoiled)})
+    with pytest.raises(ShapeError, match=f"data.'{part}'. has 300 samples and 299 labels"):
+        technique_grid({"MAP": Told()}, {**numbers, part: (X, y[1:])})
     assert Told.fits == 0
 
 

@@ -12,14 +12,14 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone, is_classifier
 
-from .._arrays import to_numpy
+from .._arrays import missing_among, to_numpy
 from .._groups import attributes
 from .._random import RandomState, generator
 from .._validation import as_column, as_labels, check_fraction, check_integer, encode_labels
 from .._writing import replacing
 from ..evaluation import Comparison, compare
 from ..evaluation.recommend import Recommendation
-from ..exceptions import CaveatError, LabelError, OptionError
+from ..exceptions import CaveatError, InvalidValueError, LabelError, OptionError, ShapeError
 from ..models import from_model
 from ..predictions.files import load_prediction
 from ..recalibration import ExchangeabilityTest, exchangeability_test
@@ -286,6 +286,17 @@ def _checked(models: Any, data: Any) -> dict[str, tuple[Any, Any]]:
 
 def _check_test(models: Any, parts: dict[str, tuple[Any, Any]], groups: Any, cluster: Any) -> None:
     """Raise before any training on what the comparison could not use."""
+    for name, (X, y) in parts.items():
+        if hasattr(X, "__array__") and len(X) != len(y):
+            raise ShapeError(f"data[{name!r}] has {len(X)} samples and {len(y)} labels")
+    for name in ("calibration", "test"):
+        missing = missing_among(to_numpy(parts[name][1], "y").array)
+        if missing.any():
+            row = int(np.argwhere(missing)[0, 0])
+            raise InvalidValueError(
+                f"{name} y of sample {row} is missing; leave such samples out, as "
+                "Signals.with_targets does"
+            )
     samples = len(parts["test"][1])
     if cluster is not None:
         as_column(cluster, "cluster", samples)

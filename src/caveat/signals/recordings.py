@@ -219,7 +219,8 @@ def read_edf(
     Returns
     -------
     Signals
-        In volts, as mne has them.
+        As mne has them: voltages in volts, other channels in units of their own, and all at the
+        highest rate among them.
     """
     mne = imported("mne", "EDF files are")
     read = mne.io.read_raw_bdf if str(path).lower().endswith(".bdf") else mne.io.read_raw_edf
