@@ -282,10 +282,18 @@ def test_a_long_table_that_is_none(tmp_path):
         )
 
 
-def edf_bytes(names, values, rate):
-    """Return an EDF file of one-second records, as its specification of 1992 has it."""
-    count = len(names)
+def edf_bytes(names, values, rate, starts=None):
+    """Return an EDF file of one-second records, as its specification of 1992 has it.
+
+    With starts of its records it is an EDF+D, which may have gaps, of 2002.
+    """
     records = values.shape[1] // rate
+    digital = np.round((values + 1000) / 2000 * 65535 - 32768).astype("<i2")
+    if starts is not None:
+        texts = b"".join(f"+{start}\x14\x14".encode().ljust(2 * rate, b"\0") for start in starts)
+        digital = np.vstack([digital, np.frombuffer(texts, "<i2")])
+        names = [*names, "EDF Annotations"]
+    count = len(names)
 
     def field(text, width):
         return str(text).ljust(width)[:width].encode()
@@ -294,7 +302,8 @@ def edf_bytes(names, values, rate):
         field(text, width)
         for text, width in (
             ("0", 8), ("X X X X", 80), ("Startdate X X X X", 80), ("01.01.20", 8), ("00.00.00", 8),
-            (256 * (1 + count), 8), ("", 44), (records, 8), (1, 8), (count, 4),
+            (256 * (1 + count), 8), ("" if starts is None else "EDF+D", 44), (records, 8), (1, 8),
+            (count, 4),
         )
     )  # fmt: skip
     for entries, width in (
@@ -303,7 +312,6 @@ def edf_bytes(names, values, rate):
         ([rate] * count, 8), ([""] * count, 32),
     ):  # fmt: skip
         head += b"".join(field(entry, width) for entry in entries)
-    digital = np.round((values + 1000) / 2000 * 65535 - 32768).astype("<i2")
     body = digital.reshape(count, records, rate).transpose(1, 0, 2).tobytes()
     return head + body
 
@@ -320,6 +328,19 @@ def test_an_edf_file(tmp_path):
     np.testing.assert_allclose(made.X[1], 1e-6 * values[:, 200:], atol=1e-6 * 0.05)
     path.write_bytes(b"no header")
     with pytest.raises(FileFormatError, match="cannot be read as EDF"):
+        read_edf(path, window=2)
+
+
+def test_an_edf_file_with_gaps(tmp_path):
+    pytest.importorskip("mne")
+    path = tmp_path / "night.edf"
+    values = 100 * np.sin(np.arange(400) / 9)[None]
+    path.write_bytes(edf_bytes(["C3"], values, 100, starts=[0, 1, 2, 3]))
+    made = read_edf(path, window=2)
+    assert made.channels == ("C3",)
+    np.testing.assert_allclose(made.X[1, 0], 1e-6 * values[0, 200:], atol=1e-6 * 0.05)
+    path.write_bytes(edf_bytes(["C3"], values, 100, starts=[5, 6, 60.5, 61.5]))
+    with pytest.raises(FileFormatError, match=r"night\.edf has a gap after 2 s \(EDF\+D\), which"):
         read_edf(path, window=2)
 
 
@@ -369,9 +390,15 @@ def test_the_calls_of_other_libraries(monkeypatch, tmp_path):
 
     monkeypatch.setitem(__import__("sys").modules, "mne", Stub(io=io))
     monkeypatch.setitem(__import__("sys").modules, "wfdb", Stub(rdrecord=record_of))
+    monkeypatch.chdir(tmp_path)
+    for name, last in (("x.edf", 2), ("x.bdf", 2), ("gap.edf", 3)):
+        whole = edf_bytes(["C3"], np.zeros((1, 300)), 100, starts=[0, 1, last])
+        (tmp_path / name).write_bytes(whole)
     assert read_edf("x.edf", window=1).subject.tolist() == ["x", "x"]
     assert read_edf("x.bdf", window=1, subject=3).subject.tolist() == [3, 3]
     assert calls == [".edf", ".bdf"]
+    with pytest.raises(FileFormatError, match=r"gap\.edf has a gap after 2 s"):
+        read_edf("gap.edf", window=1)
     assert read_wfdb("x", window=2).subject.tolist() == ["r"]
     record.p_signal = None
     with pytest.raises(FileFormatError, match="x is a WFDB record without signals"):

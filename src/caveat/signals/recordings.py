@@ -226,13 +226,44 @@ def read_edf(
     read = mne.io.read_raw_bdf if str(path).lower().endswith(".bdf") else mne.io.read_raw_edf
     try:
         raw = read(str(path), preload=True, verbose="error")
+        starts, length = _starts(path)
     except (OSError, ValueError, RuntimeError, IndexError, AssertionError) as error:
         raise FileFormatError(f"{path} cannot be read as EDF: {error}") from error
+    apart = np.abs(np.diff(starts) - length) > 0.01 * length
+    if apart.any():
+        end = starts[apart.argmax()] + length
+        raise FileFormatError(
+            f"{path} has a gap after {end - starts[0]:g} s (EDF+D), which mne leaves out; divide "
+            "it into files without gaps"
+        )
     whose = Path(path).stem if subject is None else subject
     return cut(
         raw.get_data(), raw.info["sfreq"], window=window, hop=hop, subject=whose,
         channels=raw.ch_names,
     )  # fmt: skip
+
+
+def _starts(path: str | PathLike[str]) -> tuple[list[float], float]:
+    """Return when the records of a discontinuous file start, and how long each one is.
+
+    Nothing if the file says that it has no gaps. By the specification of EDF+ the first annotation
+    of a record is its start.
+    """
+    with open(path, "rb") as file:
+        head = file.read(256)
+        if head[192:197] not in (b"EDF+D", b"BDF+D"):
+            return [], 0.0
+        count, length, channels = int(head[236:244]), float(head[244:252]), int(head[252:256])
+        about = file.read(256 * channels)
+        names = [about[16 * k :][4:15] for k in range(channels)]
+        width = 2 if head[192:193] == b"E" else 3
+        sizes = [width * int(about[216 * channels + 8 * k :][:8]) for k in range(channels)]
+        place = names.index(b"Annotations")
+        starts = []
+        for record in range(count):
+            file.seek(256 * (channels + 1) + record * sum(sizes) + sum(sizes[:place]))
+            starts.append(float(file.read(sizes[place]).split(b"\x14")[0]))
+    return starts, length
 
 
 def read_wfdb(
