@@ -139,9 +139,13 @@ def test_files_of_others(tmp_path):
     path.write_bytes(b"nothing")
     with pytest.raises(FileFormatError, match="cannot be read as NPZ"):
         Signals.from_npz(path, sampling_rate=4)
-    np.savez(path, X=np.ones((3, 8)), about=np.array('{"format": "other"}'))
-    with pytest.raises(FileFormatError, match="is no file of"):
-        Signals.from_npz(path)
+    for about in ('{"format": "other"}', "recorded at night", "[1]", "1"):
+        np.savez(path, X=np.ones((3, 8)), about=np.array(about))
+        with pytest.raises(FileFormatError, match="is no file of"):
+            Signals.from_npz(path)
+    np.save(tmp_path / "one.npy", np.ones((3, 8)))
+    with pytest.raises(FileFormatError, match="cannot be read as NPZ"):
+        Signals.from_npz(tmp_path / "one.npy", sampling_rate=4)
 
 
 def test_a_recording_is_cut_where_it_says():

@@ -97,7 +97,8 @@ class SignalStream:
         Parameters
         ----------
         chunk : array of shape (time,) or (channels, time)
-            Any number of values; NaN is a gap.
+            Any number of values; NaN is a gap. Times count values, so values that were lost must be
+            pushed as NaN.
 
         Returns
         -------
