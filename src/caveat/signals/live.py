@@ -346,7 +346,8 @@ def stream(
     window : float
         Seconds of a window.
     hop : float, optional
-        Seconds from one window to the next, at most ``window``; by default ``window``.
+        Seconds from one window to the next, at most ``window``; by default ``window``. Both are
+        rounded to whole numbers of values; events have the times that this gives.
     channels : int, default=1
         Channels of the signal.
     conformal : SequentialConformal, optional
