@@ -202,6 +202,8 @@ def test_a_long_table_in_any_order(tmp_path):
     assert several.targets == ("sbp",)
     assert several.seconds == 0.5
     assert read_long_csv(long_table(), value="ppg", segment="id", time="t").y is None
+    named = read_long_csv(long_table().set_index("id", drop=False), **options)
+    np.testing.assert_array_equal(named.X, made.X)
 
 
 @pytest.mark.parametrize(

@@ -93,7 +93,8 @@ def read_long_csv(
     value : str or list of str
         Columns of the channels.
     segment : str
-        Column that tells the segments apart, also those of different subjects.
+        Column that tells the segments apart, also those of different subjects; they come in the
+        order of its values.
     time : str
         Column of the seconds since any start, or of dates; rows may be in any order, unless times
         repeat.
@@ -132,7 +133,7 @@ def read_long_csv(
     missing = frame[segment].isna().to_numpy()
     if missing.any():
         raise InvalidValueError(f"{segment!r} of row {int(missing.argmax())} is missing")
-    frame = frame.assign(**{time: _seconds(frame[time])})
+    frame = frame.reset_index(drop=True).assign(**{time: _seconds(frame[time])})
     _refuse_two_in_one(frame, segment, time)
     frame = frame.sort_values([segment, time], kind="stable")
     sizes = frame.groupby(segment, sort=True, observed=True).size()
