@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.sparse import csr_matrix
 
 from caveat.exceptions import CaveatError, InvalidValueError, LabelError, OptionError, ShapeError
 from caveat.signals import Signals, SubjectSplit, make_af_ppg, split_subjects
@@ -115,6 +116,8 @@ def test_parts_are_taken_by_place():
             own = np.asarray(values).reshape(len(labels), 1, 4)
             np.testing.assert_array_equal(own, signals.X[np.asarray(labels)])
         assert made["train"][1].tolist() == [3, 0, 1]
+    made = split.parts(csr_matrix(signals.X[:, 0]), y)
+    np.testing.assert_array_equal(made["test"][0].toarray(), signals.X[[10, 11], 0])
     with pytest.raises(ShapeError, match="X and y must have the same samples; got 12 and 11"):
         split.parts(signals, y[:11])
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import _num_samples
 
 from .._arrays import missing_among
 from .._random import RandomState, generator
@@ -79,8 +80,9 @@ class SubjectSplit:
         -------
         dict of str to (X, y)
         """
-        if len(X) != len(y):
-            raise ShapeError(f"X and y must have the same samples; got {len(X)} and {len(y)}")
+        count, labels = _num_samples(X), _num_samples(y)
+        if count != labels:
+            raise ShapeError(f"X and y must have the same samples; got {count} and {labels}")
         return {
             name: (_taken(X, rows), _taken(y, rows))
             for name, rows in zip(PARTS, self, strict=True)
