@@ -3,6 +3,7 @@
 from functools import cache
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import caveat
@@ -116,6 +117,28 @@ def test_long_signals_keep_their_extremes():
     assert len(charts.stream(short, signal=True).to_frame()) == 100
 
 
+def test_axes_are_those_of_what_is_drawn():
+    rng = np.random.default_rng(0)
+    signal = 2000 + rng.normal(size=6000)
+    events = caveat.stream(Level(), 10, 10).push(signal)[40:]
+    made = charts.stream(StreamRecord(events))
+    assert made.x.ends == (400.0, 600.0)
+    assert made.y.ends[0] > 1900
+    # One gap in each stretch does not hide its extremes; infinite values are gaps, too.
+    low, high = signal.min(), signal.max()
+    signal[(signal > low) & (signal < high) & (np.arange(6000) % 5 == 0)] = np.nan
+    signal[3] = np.inf
+    drawn = charts.stream(StreamRecord(events, signal, 10), signal=True)
+    shown = drawn.numbers["value"][np.isfinite(drawn.numbers["value"])]
+    assert (shown.min(), shown.max()) == (low, high)
+    stretches = np.array_split(signal, 1000)
+    least = [part[np.isfinite(part)].min() for part in stretches]
+    assert set(least) <= set(shown)
+    assert drawn.y.ends[0] > 1900
+    nothing = charts.stream(StreamRecord(events, np.full(6000, np.nan), 10), signal=True)
+    assert nothing.y.ends is None
+
+
 def test_records_that_cannot_be_drawn():
     with pytest.raises(OptionError, match="this record has no signal"):
         charts.stream(StreamRecord(record().events), signal=True)
@@ -126,4 +149,7 @@ def test_records_that_cannot_be_drawn():
         StreamRecord([])
     with pytest.raises(OptionError, match="signal and fs belong together"):
         StreamRecord(record().events, np.zeros(5))
+    with pytest.raises(OptionError, match="truth must be a dict, from numbers of windows; got a l"):
+        StreamRecord(record().events, truth=[1.0] * 30)
+    assert StreamRecord(record().events, truth=pd.Series([2.0], [7])).truth == {7: 2.0}
     assert repr(record()) == "StreamRecord: 30 windows from 0 to 300 s, 29 accepted"

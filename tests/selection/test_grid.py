@@ -5,10 +5,12 @@ import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
 
 import caveat
-from caveat.exceptions import LabelError, OptionError, ShapeError
+from caveat.exceptions import InvalidValueError, LabelError, OptionError, ShapeError
 from caveat.selection import Technique, technique_grid, techniques_for
+from caveat.signals import QualityIndex, Signals, make_af_ppg, split_subjects
 
 LEVELS = [0.0228, 0.1587, 0.5, 0.8413, 0.9772]
 SIGMA = {"1σ": 0.6827, "2σ": 0.9545}
@@ -144,6 +146,18 @@ def test_what_the_comparison_needs_is_checked_before_training(numbers, options, 
 
 
 @pytest.mark.parametrize("part", ["calibration", "test"])
+def test_missing_truths_are_named_with_their_part_before_training(numbers, part):
+    Told.fits = 0
+    X, y = numbers[part]
+    spoiled = np.stack([y, np.where(np.arange(300) == 9, np.nan, y)], axis=1)
+    with pytest.raises(InvalidValueError, match=f"^{part} y of sample 9 is missing; leave such"):
+        technique_grid({"MAP": Told()}, {**numbers, part: (X, spoiled)})
+    with pytest.raises(ShapeError, match=f"data.'{part}'. has 300 samples and 299 labels"):
+        technique_grid({"MAP": Told()}, {**numbers, part: (X, y[1:])})
+    assert Told.fits == 0
+
+
+@pytest.mark.parametrize("part", ["calibration", "test"])
 @pytest.mark.parametrize("names", [np.array([0, 1, 2]), np.array(["a", "b", "c"], dtype=object)])
 def test_unknown_labels_are_named_with_their_part_before_training(classes, part, names):
     class Unused(LogisticRegression):
@@ -218,6 +232,20 @@ def test_models_are_trained_once_and_kept_by_content(numbers, tmp_path):
     technique_grid(models, other, cache=tmp_path / "grid")
     technique_grid({"MAP": Told(scale=2.0), "QR": models["QR"]}, numbers, cache=tmp_path / "grid")
     assert Told.fits == 6
+
+
+def test_signals_go_through_it_and_their_rate_is_part_of_the_content(tmp_path):
+    signals = make_af_ppg(subjects=20, segments=6, random_state=0)
+    split = split_subjects(signals, sizes=(0.4, 0.1, 0.25, 0.25), random_state=0)
+    models = {"LR": make_pipeline(QualityIndex(), LogisticRegression())}
+    for rate in (32, 100):
+        own = Signals(signals.X, rate, y=signals.y)
+        options = {"cache": tmp_path, "metrics": ["nll"], "resamples": 0, "time_repeats": 1}
+        grid = technique_grid(models, split.parts(own, own.y), **options)
+        fitted = models["LR"].fit(own.take(split.train), own.y[split.train])
+        np.testing.assert_allclose(
+            grid.bases["LR"].mean, fitted.predict_proba(own.take(split.test))
+        )
 
 
 def test_validation_samples_reach_models_that_take_them(numbers):

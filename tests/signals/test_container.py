@@ -139,9 +139,13 @@ def test_files_of_others(tmp_path):
     path.write_bytes(b"nothing")
     with pytest.raises(FileFormatError, match="cannot be read as NPZ"):
         Signals.from_npz(path, sampling_rate=4)
-    np.savez(path, X=np.ones((3, 8)), about=np.array('{"format": "other"}'))
-    with pytest.raises(FileFormatError, match="is no file of"):
-        Signals.from_npz(path)
+    for about in ('{"format": "other"}', "recorded at night", "[1]", "1"):
+        np.savez(path, X=np.ones((3, 8)), about=np.array(about))
+        with pytest.raises(FileFormatError, match="is no file of"):
+            Signals.from_npz(path)
+    np.save(tmp_path / "one.npy", np.ones((3, 8)))
+    with pytest.raises(FileFormatError, match="cannot be read as NPZ"):
+        Signals.from_npz(tmp_path / "one.npy", sampling_rate=4)
 
 
 def test_a_recording_is_cut_where_it_says():
@@ -198,6 +202,8 @@ def test_a_long_table_in_any_order(tmp_path):
     assert several.targets == ("sbp",)
     assert several.seconds == 0.5
     assert read_long_csv(long_table(), value="ppg", segment="id", time="t").y is None
+    named = read_long_csv(long_table().set_index("id", drop=False), **options)
+    np.testing.assert_array_equal(named.X, made.X)
 
 
 @pytest.mark.parametrize(
@@ -207,7 +213,14 @@ def test_a_long_table_in_any_order(tmp_path):
         (lambda f: f.iloc[1:], "segments must have the same number of rows"),
         (lambda f: f.assign(t=0.0), "times must be known and differ"),
         (lambda f: f.assign(t=f.t**2), "are not equally spaced"),
-        (lambda f: f.assign(who=range(12)), "'who' changes within segment"),
+        (lambda f: f.assign(who=range(12)), "'who' changes within segment a1"),
+        (lambda f: f.iloc[:0], "the table has no rows"),
+        (lambda f: f.assign(id=f.id.where(f.id != "a1")), "'id' of row . is missing"),
+        (lambda f: f.assign(ppg=f.ppg.astype(object).where(f.id != "a1", "no")), "real numbers"),
+        (
+            lambda f: f.assign(t=f.t.where(f.id != "a1", 0.9 * f.t)),
+            "a1 4.444; read those of each rate",
+        ),
     ],
 )
 def test_long_tables_that_cannot_be_read(change, message):
@@ -232,6 +245,40 @@ def test_dates_are_seconds(unit, zone):
         read_long_csv(table.assign(t=table.t.astype(str)), value="ppg", segment="id", time="t")
 
 
+def test_segments_of_one_name_are_not_mixed():
+    table = long_table().sort_values(["id", "t"], kind="stable")
+    options = {"value": "ppg", "segment": "id", "time": "t", "sampling_rate": 4}
+    # Times that are too coarse are those of rows in their order.
+    coarse = read_long_csv(table.assign(t=table.t.round()), **options)
+    np.testing.assert_array_equal(coarse.X, read_long_csv(table, **options).X)
+    with pytest.raises(InvalidValueError, match="segment a has times that repeat"):
+        read_long_csv(table[table.who == "a"].assign(id="a"), **options)
+
+
+def test_segments_at_nearly_one_rate_are_read():
+    step = np.repeat([0.04, 0.04002], 500)
+    table = pd.DataFrame({"id": np.repeat([1, 2], 500), "t": step * np.tile(np.arange(500), 2)})
+    options = {"value": "t", "segment": "id", "time": "t"}
+    assert read_long_csv(table, **options).sampling_rate == pytest.approx(25, rel=1e-3)
+    # The same with clocks that differ by 4 %, which no single time shows.
+    table.loc[table.id == 2, "t"] *= 1.04
+    with pytest.raises(InvalidValueError, match=r"segment 2 has 24\.03 values a second and .* 25;"):
+        read_long_csv(table, **options)
+
+
+def test_dates_in_a_file(tmp_path):
+    path = tmp_path / "dates.csv"
+    times = pd.Timestamp("2020-09-01 23:59:59.98") + pd.to_timedelta(np.arange(4) * 10, unit="ms")
+    table = pd.DataFrame({"id": 1, "t": times, "ppg": np.arange(4.0)})
+    table.iloc[::-1].to_csv(path, index=False)
+    made = read_long_csv(path, value="ppg", segment="id", time="t")
+    assert made.sampling_rate == pytest.approx(100)
+    np.testing.assert_array_equal(made.X[0, 0], [0, 1, 2, 3])
+    table.assign(t="noon").to_csv(path, index=False)
+    with pytest.raises(FileFormatError, match=r"dates\.csv cannot be read as a table"):
+        read_long_csv(path, value="ppg", segment="id", time="t")
+
+
 def test_a_long_table_that_is_none(tmp_path):
     with pytest.raises(FileFormatError, match="cannot be read as a table"):
         read_long_csv(tmp_path / "none.csv", value="a", segment="b", time="c")
@@ -241,10 +288,18 @@ def test_a_long_table_that_is_none(tmp_path):
         )
 
 
-def edf_bytes(names, values, rate):
-    """Return an EDF file of one-second records, as its specification of 1992 has it."""
-    count = len(names)
+def edf_bytes(names, values, rate, starts=None):
+    """Return an EDF file of one-second records, as its specification of 1992 has it.
+
+    With starts of its records it is an EDF+D, which may have gaps, of 2002.
+    """
     records = values.shape[1] // rate
+    digital = np.round((values + 1000) / 2000 * 65535 - 32768).astype("<i2")
+    if starts is not None:
+        texts = b"".join(f"+{start}\x14\x14".encode().ljust(2 * rate, b"\0") for start in starts)
+        digital = np.vstack([digital, np.frombuffer(texts, "<i2")])
+        names = [*names, "EDF Annotations"]
+    count = len(names)
 
     def field(text, width):
         return str(text).ljust(width)[:width].encode()
@@ -253,7 +308,8 @@ def edf_bytes(names, values, rate):
         field(text, width)
         for text, width in (
             ("0", 8), ("X X X X", 80), ("Startdate X X X X", 80), ("01.01.20", 8), ("00.00.00", 8),
-            (256 * (1 + count), 8), ("", 44), (records, 8), (1, 8), (count, 4),
+            (256 * (1 + count), 8), ("" if starts is None else "EDF+D", 44), (records, 8), (1, 8),
+            (count, 4),
         )
     )  # fmt: skip
     for entries, width in (
@@ -262,7 +318,6 @@ def edf_bytes(names, values, rate):
         ([rate] * count, 8), ([""] * count, 32),
     ):  # fmt: skip
         head += b"".join(field(entry, width) for entry in entries)
-    digital = np.round((values + 1000) / 2000 * 65535 - 32768).astype("<i2")
     body = digital.reshape(count, records, rate).transpose(1, 0, 2).tobytes()
     return head + body
 
@@ -279,6 +334,19 @@ def test_an_edf_file(tmp_path):
     np.testing.assert_allclose(made.X[1], 1e-6 * values[:, 200:], atol=1e-6 * 0.05)
     path.write_bytes(b"no header")
     with pytest.raises(FileFormatError, match="cannot be read as EDF"):
+        read_edf(path, window=2)
+
+
+def test_an_edf_file_with_gaps(tmp_path):
+    pytest.importorskip("mne")
+    path = tmp_path / "night.edf"
+    values = 100 * np.sin(np.arange(400) / 9)[None]
+    path.write_bytes(edf_bytes(["C3"], values, 100, starts=[0, 1, 2, 3]))
+    made = read_edf(path, window=2)
+    assert made.channels == ("C3",)
+    np.testing.assert_allclose(made.X[1, 0], 1e-6 * values[0, 200:], atol=1e-6 * 0.05)
+    path.write_bytes(edf_bytes(["C3"], values, 100, starts=[5, 6, 60.5, 61.5]))
+    with pytest.raises(FileFormatError, match=r"night\.edf has a gap after 2 s \(EDF\+D\), which"):
         read_edf(path, window=2)
 
 
@@ -328,10 +396,19 @@ def test_the_calls_of_other_libraries(monkeypatch, tmp_path):
 
     monkeypatch.setitem(__import__("sys").modules, "mne", Stub(io=io))
     monkeypatch.setitem(__import__("sys").modules, "wfdb", Stub(rdrecord=record_of))
+    monkeypatch.chdir(tmp_path)
+    for name, last in (("x.edf", 2), ("x.bdf", 2), ("gap.edf", 3)):
+        whole = edf_bytes(["C3"], np.zeros((1, 300)), 100, starts=[0, 1, last])
+        (tmp_path / name).write_bytes(whole)
     assert read_edf("x.edf", window=1).subject.tolist() == ["x", "x"]
     assert read_edf("x.bdf", window=1, subject=3).subject.tolist() == [3, 3]
     assert calls == [".edf", ".bdf"]
+    with pytest.raises(FileFormatError, match=r"gap\.edf has a gap after 2 s"):
+        read_edf("gap.edf", window=1)
     assert read_wfdb("x", window=2).subject.tolist() == ["r"]
+    record.p_signal = None
+    with pytest.raises(FileFormatError, match="x is a WFDB record without signals"):
+        read_wfdb("x", window=2)
     with pytest.raises(FileFormatError, match="cannot be read as EDF: no header"):
         read_edf("bad.edf", window=1)
     with pytest.raises(FileFormatError, match="cannot be read as a WFDB record: nothing"):

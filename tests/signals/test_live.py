@@ -5,7 +5,7 @@ import pytest
 from sklearn.pipeline import make_pipeline
 
 import caveat
-from caveat.exceptions import CaveatError, OptionError, ShapeError
+from caveat.exceptions import CaveatError, InvalidValueError, OptionError, ShapeError
 from caveat.signals import BandPass, CoverageAlarm, Resample, Signals, Standardize, cut
 
 
@@ -95,6 +95,50 @@ def test_steps_of_others_are_used_as_they_are():
     (event,) = caveat.stream(pipeline, 50, 8).push(signal)
     resampled = Resample(to=10, sampling_rate=50).fit_transform(signal[None, None])
     assert event.prediction.mean.mean() == pytest.approx(resampled.mean() + 3)
+
+
+def test_pipelines_inside_a_pipeline_are_taken_apart():
+    signal = np.random.default_rng(0).normal(size=400).cumsum()
+    plain = make_pipeline(Resample(to=10), BandPass(low=0.5, high=4), Level())
+    first = make_pipeline("passthrough", Resample(to=10, sampling_rate=50), None)
+    nested = make_pipeline(first, *plain[1:])
+    means = [caveat.stream(one, 50, 8).push(signal)[0].prediction.mean for one in (plain, nested)]
+    np.testing.assert_array_equal(*means)
+    fitted = make_pipeline(make_pipeline(Resample(to=10), BandPass(low=0.5, high=4)), Level())
+    fitted[:-1].fit(Signals(signal[None], 50))
+    np.testing.assert_array_equal(
+        caveat.stream(fitted, 50, 8).push(signal)[0].prediction.mean, means[0]
+    )
+
+
+def test_rates_may_be_rounded():
+    one = person()
+    rate = 10.000000000000002  # such as a table of times gives
+    steps = make_pipeline(BandPass(low=0.5, high=4), Level())
+    steps[0].fit(Signals(one.X, rate))
+    caveat.stream(steps, 10, 2).replay(Signals(one.X, rate))
+    BandPass(low=0.5, high=4, sampling_rate=10).fit(Signals(one.X, rate))
+    with pytest.raises(OptionError, match=r"was fitted at 10 Hz, but .* have 10\.1 Hz"):
+        caveat.stream(steps, 10.1, 2)
+
+
+def test_windows_that_a_model_failed_on_keep_their_number():
+    class Frail(Level):
+        def predict_distribution(self, X):
+            if X.min() < -50:
+                raise RuntimeError("no memory")
+            return super().predict_distribution(X)
+
+    signal = np.random.default_rng(0).normal(size=80)
+    signal[25] = -100
+    live = caveat.stream(Frail(), 10, 2)
+    events = []
+    for chunk in np.split(signal, 8):
+        try:
+            events += live.push(chunk)
+        except RuntimeError:
+            assert len(events) == 1
+    assert [(event.number, event.start) for event in events] == [(0, 0.0), (2, 4.0), (3, 6.0)]
 
 
 def test_intervals_are_those_of_the_sequential_method():
@@ -303,6 +347,21 @@ def test_chunks_of_other_channels():
     assert len(live.push(np.random.default_rng(0).normal(size=(2, 45)))) == 2
     with pytest.raises(ShapeError, match=r"chunk must have shape \(2, time\)"):
         live.push(np.zeros(20))
+
+
+def test_chunks_of_any_type():
+    signal = np.arange(40) % 7
+    expected = caveat.stream(Level(), 10, 2).push(signal.astype(float))
+    for kind in (np.int16, np.float32, object):
+        live = caveat.stream(Level(), 10, 2)
+        assert live.push([]) == live.push(np.array([], dtype=kind)) == []
+        events = live.push(signal.astype(kind))
+        assert [e.prediction.mean[0, 0, 0] for e in events] == [
+            e.prediction.mean[0, 0, 0] for e in expected
+        ]
+    for bad in (signal + 1j, signal.astype(str)):
+        with pytest.raises(InvalidValueError, match="chunk must be real numbers"):
+            live.push(bad)
 
 
 def test_false_alarms_are_as_far_apart_as_promised():

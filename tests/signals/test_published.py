@@ -297,6 +297,10 @@ def test_d_vlog(tmp_path, nested):
     visual = np.load(place / "0_visual.npy")
     np.testing.assert_allclose(made.X[0, :136], visual[:8].T, rtol=1e-6)
     assert (made.X[1, :, 4:] == 0).all()
+    np.save(place / "0_acoustic.npy", np.ones((3, 25)))
+    made, about = load_d_vlog(tmp_path, seconds=8)
+    assert about["cut"].tolist() == [2, -4, 0]
+    assert (made.X[0, 136:, 3:] == 0).all()
     assert load_d_vlog(tmp_path, modality="audio")[0].X.shape == (3, 25, 596)
     assert load_d_vlog(tmp_path, modality="visual")[0].X.shape == (3, 136, 596)
 

@@ -34,6 +34,13 @@ def test_the_rate_of_a_pulse_train(beats, rate):
     np.testing.assert_allclose(heart_rate(X, rate), beats, rtol=0.03)
 
 
+def test_an_infinite_value_is_a_gap():
+    X = np.sin(np.arange(400.0) / 3)[None].repeat(2, axis=0)
+    X[1, 5] = np.inf
+    for values in (heart_rate(X, 20), quality_index(X, 20), quality_index(X, 20, "band-power")):
+        assert np.isfinite(values).tolist() == [True, False]
+
+
 def test_what_has_no_rhythm():
     X = np.array([np.ones(200), np.full(200, np.nan), np.arange(200.0)])
     with np.errstate(invalid="ignore"):
@@ -264,6 +271,8 @@ def test_rows_whose_diastolic_pressure_is_not_the_lower_one():
     for names in (["systolic", "diastolic"], ["SBP", "DBP"]):
         result = screen(Signals(signals.X, 125, y=y, targets=names))
         assert result.reasons == {"with impossible pressures": 8}
+    whole = Signals(signals.X, 125, y=y.round().astype(int), targets=["sbp", "dbp"])
+    assert screen(whole).reasons == result.reasons
     assert len(screen(Signals(signals.X, 125, y=y)).kept) == 48  # other targets
 
 

@@ -1,7 +1,9 @@
 """Splits by subject: who is where, and what is refused."""
 
 import numpy as np
+import pandas as pd
 import pytest
+from scipy.sparse import csr_matrix
 
 from caveat.exceptions import CaveatError, InvalidValueError, LabelError, OptionError, ShapeError
 from caveat.signals import Signals, SubjectSplit, make_af_ppg, split_subjects
@@ -100,6 +102,24 @@ def test_parts_are_row_numbers():
         SubjectSplit([0], [True, False], [], [])
     with pytest.raises(ShapeError, match="test must be row numbers; got type int64 of shape"):
         SubjectSplit([0], [1], [], [[2]])
+
+
+def test_parts_are_taken_by_place():
+    signals = people([3, 3, 3, 3], [0, 1, 0, 1])
+    split = SubjectSplit([3, 0, 1], [], [4, 5], [10, 11])
+    index = np.random.default_rng(0).permutation(12)
+    y = pd.Series(np.arange(12), index=index)
+    for X in (signals, signals.X, signals.X[:, 0].tolist(), pd.DataFrame(signals.X[:, 0], index)):
+        made = split.parts(X, y)
+        assert list(made) == ["train", "calibration", "test"]
+        for values, labels in made.values():
+            own = np.asarray(values).reshape(len(labels), 1, 4)
+            np.testing.assert_array_equal(own, signals.X[np.asarray(labels)])
+        assert made["train"][1].tolist() == [3, 0, 1]
+    made = split.parts(csr_matrix(signals.X[:, 0]), y)
+    np.testing.assert_array_equal(made["test"][0].toarray(), signals.X[[10, 11], 0])
+    with pytest.raises(ShapeError, match="X and y must have the same samples; got 12 and 11"):
+        split.parts(signals, y[:11])
 
 
 def test_leakage_is_refused():

@@ -5,6 +5,7 @@ import pytest
 
 from caveat.exceptions import OptionError
 from caveat.experiments import ClassDetection, Curve, Disentanglement
+from caveat.signals import load_bci2a
 from caveat.studies import STUDIES, _bci, disentanglement, run_study
 from caveat.studies._samples import TrainTest
 from caveat.studies.study import Task
@@ -65,6 +66,11 @@ def test_real_signals_come_from_a_folder(tmp_path):
             write_bci2a(tmp_path / f"A0{subject}{session}.mat")
     people = _bci.people_of(task(data=str(tmp_path)))
     assert [one.X.shape for one in people] == [(25, 22, 768)] * 2
+    # The reader has filtered them; to do so again would change them.
+    own = load_bci2a([1], folder=tmp_path).X
+    own = own.reshape(len(own), -1) / own.std()
+    for sample in people[0].X.reshape(25, -1):
+        assert np.abs(own - sample).max(axis=1).min() < 1e-5
 
 
 def made(value):

@@ -9,6 +9,7 @@ from ..exceptions import OptionError
 from ..signals import StreamRecord
 from .chart import Chart
 from .entry import Entry, expect
+from .layout import padded
 from .marks import Axis, Band, Line, Mark, Points, Rule, Span
 
 _BAD = "signal that cannot be used"
@@ -69,6 +70,8 @@ def stream(result: StreamRecord, *, target: Any = None, signal: bool = False) ->
     truth = _truth(result, used, target)
     if np.isfinite(truth).any():
         marks.append(Points(x=time, y=truth, label="truth", marker="square", color="ink", size=3.0))
+    of_classes = hasattr(used[0].prediction, "classes")
+    ends = (0.0, 1.02) if of_classes else padded(values, low, high, truth)
     alarm = next((event.start for event in result.events if event.alarm), None)
     if alarm is not None:
         marks.append(Rule(x=alarm, dash="dash", label="alarm"))
@@ -79,8 +82,8 @@ def stream(result: StreamRecord, *, target: Any = None, signal: bool = False) ->
             "shaded the signal cannot be used; from the dashed line on the intervals no longer "
             "cover as often as they should."
         ),
-        x=Axis(label="seconds"),
-        y=Axis(label=words),
+        x=Axis(label="seconds", ends=(result.events[0].start, result.events[-1].end)),
+        y=Axis(label=words, ends=ends),
         marks=tuple(marks),
         numbers={
             "seconds": time,
@@ -134,19 +137,20 @@ def _signal(result: StreamRecord, spans: list[Span]) -> Chart:
         raise OptionError(
             "this record has no signal; make it with StreamRecord(events, signal, fs)"
         )
-    values = result.signal[0]
+    values = result.signal[0].astype(np.float64)
+    known = np.isfinite(values)
     time = np.arange(len(values)) / (result.fs or 1.0)
     if len(values) > _MOST:
         # The extremes of each stretch, in the order in which they come.
         parts = np.array_split(np.arange(len(values)), _MOST // 2)
-        filled = np.nan_to_num(values)
-        rows = sorted({int(p[f(filled[p])]) for p in parts for f in (np.argmin, np.argmax)})
+        low, high = (np.where(known, values, end) for end in (np.inf, -np.inf))
+        rows = sorted({int(p[k]) for p in parts for k in (low[p].argmin(), high[p].argmax())})
         values, time = values[rows], time[rows]
     return Chart(
         title="The signal",
         read="Windows that cannot be used are shaded.",
         x=Axis(label="seconds"),
-        y=Axis(label="signal"),
+        y=Axis(label="signal", ends=padded(values) if known.any() else None),
         marks=(
             *spans,
             Line(x=time, y=values, main=True, marker=None, width=0.8, says="at {x:g} s: {y:.3g}"),

@@ -4,7 +4,7 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -12,14 +12,14 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone, is_classifier
 
-from .._arrays import to_numpy
+from .._arrays import missing_among, to_numpy
 from .._groups import attributes
 from .._random import RandomState, generator
 from .._validation import as_column, as_labels, check_fraction, check_integer, encode_labels
 from .._writing import replacing
 from ..evaluation import Comparison, compare
 from ..evaluation.recommend import Recommendation
-from ..exceptions import CaveatError, LabelError, OptionError
+from ..exceptions import CaveatError, InvalidValueError, LabelError, OptionError, ShapeError
 from ..models import from_model
 from ..predictions.files import load_prediction
 from ..recalibration import ExchangeabilityTest, exchangeability_test
@@ -286,6 +286,17 @@ def _checked(models: Any, data: Any) -> dict[str, tuple[Any, Any]]:
 
 def _check_test(models: Any, parts: dict[str, tuple[Any, Any]], groups: Any, cluster: Any) -> None:
     """Raise before any training on what the comparison could not use."""
+    for name, (X, y) in parts.items():
+        if hasattr(X, "__array__") and len(X) != len(y):
+            raise ShapeError(f"data[{name!r}] has {len(X)} samples and {len(y)} labels")
+    for name in ("calibration", "test"):
+        missing = missing_among(to_numpy(parts[name][1], "y").array)
+        if missing.any():
+            row = int(np.argwhere(missing)[0, 0])
+            raise InvalidValueError(
+                f"{name} y of sample {row} is missing; leave such samples out, as "
+                "Signals.with_targets does"
+            )
     samples = len(parts["test"][1])
     if cluster is not None:
         as_column(cluster, "cluster", samples)
@@ -335,7 +346,7 @@ def _base(
     seconds[f"fit {name}"] = perf_counter() - started
     made = [_predicted(fitted, parts[part][0]) for part in ("calibration", "test")]
     if repeats:
-        times[name] = timed(lambda: _predicted(fitted, parts["test"][0][:1]), repeats)
+        times[name] = timed(partial(_predicted, fitted, _first(parts["test"][0])), repeats)
     if place is not None:
         place.mkdir(exist_ok=True)
         about = {"name": name, "model": repr(model), "seconds": seconds[f"fit {name}"]}
@@ -369,12 +380,23 @@ def _predicted(model: Any, X: Any) -> Any:
     return from_model(model, X)
 
 
+def _first(X: Any) -> Any:
+    """Return the first sample alone; signals have no slices."""
+    return X[:1] if hasattr(X, "__getitem__") else X.take([0])
+
+
+def _content(X: Any) -> tuple[Any, str]:
+    """Return the values of samples, and what else a model may see: names and the sampling rate."""
+    about = [getattr(X, name, None) for name in ("columns", "channels", "sampling_rate")]
+    return np.asarray(X), str([np.asarray(each).tolist() for each in about])
+
+
 def _fingerprint(name: str, model: Any, parts: dict[str, tuple[Any, Any]]) -> str:
     """Return a name for the predictions of a model: of its settings and of all data it sees."""
     import joblib
 
     seen = [
-        (part, np.asarray(X), None if part == "test" else np.asarray(y))
+        (part, _content(X), None if part == "test" else np.asarray(y))
         for part, (X, y) in sorted(parts.items())
     ]
     try:

@@ -193,7 +193,10 @@ class Signals:
         arrays = read_npz(path)
         options: dict[str, Any] = {}
         if "about" in arrays:
-            options = json.loads(str(arrays["about"]))
+            try:
+                options = dict(json.loads(str(arrays["about"])))
+            except (ValueError, TypeError):
+                options = {}  # an array of someone else
             if options.pop("format", None) != FORMAT:
                 raise FileFormatError(f"{path} is no file of {FORMAT!r}")
         elif sampling_rate is None:
@@ -219,8 +222,13 @@ def read_npz(path: str | PathLike[str], trusted: bool = False) -> dict[str, NDAr
             return {name: file[name] for name in file.files}
     except FileNotFoundError:
         raise FileFormatError(f"there is no file {path}") from None
-    except (ValueError, OSError, BadZipFile, AttributeError, EOFError) as error:
+    except (ValueError, OSError, BadZipFile, AttributeError, EOFError, TypeError) as error:
         raise FileFormatError(f"{path} cannot be read as NPZ: {error}") from error
+
+
+def same_rate(first: float, second: float) -> bool:
+    """Whether two sampling rates are equal, up to the rounding of times they were read from."""
+    return abs(first - second) <= 1e-4 * second
 
 
 def _counted(number: int, noun: str) -> str:

@@ -20,7 +20,7 @@ class StreamEvent:
     Attributes
     ----------
     number : int
-        The number of the window, from 0.
+        The number of the window, from 0: how many hops after the start of the stream it begins.
     start, end : float
         Seconds since the start of the stream.
     prediction : prediction or None
@@ -64,7 +64,7 @@ class StreamRecord:
         What was pushed, from the start of the stream on.
     fs : float, optional
         Its sampling rate; needed with ``signal``.
-    truth : dict of int to float or array, optional
+    truth : dict of int to float or array, or Series, optional
         Truths by the number of their window.
 
     Examples
@@ -90,7 +90,11 @@ class StreamRecord:
             raise OptionError("signal and fs belong together; pass both or none")
         self.signal = None if signal is None else np.atleast_2d(to_numpy(signal, "signal").array)
         self.fs = None if fs is None else check_number(fs, "fs", closed="neither")
-        self.truth = dict(truth or {})
+        if truth is not None and not hasattr(truth, "keys"):
+            raise OptionError(
+                f"truth must be a dict, from numbers of windows; got a {type(truth).__name__}"
+            )
+        self.truth = {} if truth is None else dict(truth)
 
     def samples(self) -> tuple[Any, Any]:
         """Return the predictions whose truth is known and these truths, as `evaluate` takes them.

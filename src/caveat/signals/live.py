@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from .._arrays import missing_among, to_numpy
-from .._validation import FloatArray, check_integer, check_number
+from .._validation import FloatArray, as_floats, check_integer, check_number
 from ..exceptions import OptionError, ShapeError
 from ..predictions import Gaussian, Interval, Quantiles
 from ..sequential import AdaptiveConformal, SequentialConformal
 from .alarm import CoverageAlarm
-from .container import Signals
+from .container import Signals, same_rate
 from .events import StreamEvent, StreamRecord
 from .preprocessing import Step
 from .quality import reasons_of
@@ -84,7 +84,6 @@ class SignalStream:
         # Never more than a window, and what is left of a chunk.
         self._buffer = np.empty((channels, 0))
         self._position = 0
-        self._number = 0
         self._waiting: dict[int, _Given] = {}
         self._given = 0
         self._pending = pending
@@ -98,17 +97,21 @@ class SignalStream:
         Parameters
         ----------
         chunk : array of shape (time,) or (channels, time)
-            Any number of values; NaN is a gap.
+            Any number of values; NaN is a gap. Times count values, so values that were lost must be
+            pushed as NaN.
 
         Returns
         -------
         list of StreamEvent
         """
         arrived = perf_counter()
-        values = np.atleast_2d(np.asarray(to_numpy(chunk, "chunk").array, dtype=np.float64))
+        given = to_numpy(chunk, "chunk").array
+        values = np.atleast_2d(
+            as_floats(given, "chunk")[0] if given.size else np.empty(given.shape)
+        )
         if values.ndim != 2 or len(values) != len(self._buffer):
             raise ShapeError(
-                f"chunk must have shape ({len(self._buffer)}, time); got {np.shape(chunk)}"
+                f"chunk must have shape ({len(self._buffer)}, time); got {given.shape}"
             )
         values = np.concatenate([self._buffer, values], axis=1)
         windows, starts = [], []
@@ -141,15 +144,15 @@ class SignalStream:
             one, interval, aleatoric, epistemic, action = said.get(
                 i, (None, None, None, None, NO_SIGNAL)
             )
+            number = start // self._hop
             if interval is not None:
-                self._remember(self._number, one)
+                self._remember(number, one)
             end = (start + self._window) / self._fs
             event = StreamEvent(
-                self._number, start / self._fs, end, one, interval, aleatoric, epistemic, action,
+                number, start / self._fs, end, one, interval, aleatoric, epistemic, action,
                 reasons[i], latency, self.alarm,
             )  # fmt: skip
             events.append(event)
-            self._number += 1
         self._latencies.append(latency)
         self._count += len(events)
         self._total += latency
@@ -207,10 +210,11 @@ class SignalStream:
         -------
         StreamRecord
         """
-        if self._number or self._buffer.size:
+        if self._position or self._buffer.size:
             raise OptionError("replay starts a recording, and this stream has begun; make another")
-        given = signals.sampling_rate, signals.X.shape[2], signals.X.shape[2]
-        if given != (self._fs, self._window, self._hop):
+        length = signals.X.shape[2]
+        fits = same_rate(signals.sampling_rate, self._fs)
+        if not fits or (length, length) != (self._window, self._hop):
             raise OptionError(
                 f"segments of {signals.seconds:g} s at {signals.sampling_rate:g} Hz need a stream "
                 f"of that rate with window={signals.seconds:g} and no hop"
@@ -342,7 +346,8 @@ def stream(
     window : float
         Seconds of a window.
     hop : float, optional
-        Seconds from one window to the next, at most ``window``; by default ``window``.
+        Seconds from one window to the next, at most ``window``; by default ``window``. Both are
+        rounded to whole numbers of values; events have the times that this gives.
     channels : int, default=1
         Channels of the signal.
     conformal : SequentialConformal, optional
@@ -392,14 +397,23 @@ def stream(
 
 def _taken_apart(pipeline: Any) -> tuple[list[Any], Any]:
     """Return the steps before the model, and the model."""
-    given = [each for _, each in pipeline.steps] if hasattr(pipeline, "steps") else [pipeline]
-    used = [each for each in given if each is not None and not isinstance(each, str)]
+    used = list(_steps_of(pipeline))
     if not used or not hasattr(used[-1], "predict_distribution"):
         raise OptionError(
             "the last step of pipeline must have predict_distribution, as estimators of caveat "
             f"have; got {pipeline!r}"
         )
     return used[:-1], used[-1]
+
+
+def _steps_of(pipeline: Any) -> Iterator[Any]:
+    """Yield the steps, those of pipelines inside a pipeline in their place."""
+    steps = getattr(pipeline, "steps", None)
+    if isinstance(steps, list):
+        for _, step in steps:
+            yield from _steps_of(step)
+    elif pipeline is not None and not isinstance(pipeline, str):
+        yield pipeline
 
 
 def _parts(prediction: Any) -> tuple[FloatArray | None, FloatArray | None]:

@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from .._constructors import declared
 from .._validation import FloatArray, check_integer, check_number
 from ..exceptions import InvalidValueError, LabelError, OptionError, ShapeError
-from .container import Signals
+from .container import Signals, same_rate
 from .quality import Screening, quality_index, screen
 
 __all__ = ["BandPass", "QualityIndex", "Reject", "Resample", "Standardize"]
@@ -81,7 +81,7 @@ class Step(TransformerMixin, BaseEstimator):
         """
         self._check_rate(rate)
         known = getattr(self, "rate_", np.nan)
-        if np.isfinite(known) and known != rate:
+        if np.isfinite(known) and not same_rate(known, rate):
             raise OptionError(
                 f"{type(self).__name__} was fitted at {known:g} Hz, but these signals have "
                 f"{rate:g} Hz; put Resample before it"
@@ -90,7 +90,7 @@ class Step(TransformerMixin, BaseEstimator):
 
     def _check_rate(self, rate: float) -> None:
         own = getattr(self, "sampling_rate", None)
-        if own is not None and own != rate:
+        if own is not None and not same_rate(own, rate):
             raise OptionError(
                 f"{type(self).__name__} has sampling_rate={own:g}, but these signals have "
                 f"{rate:g} Hz"

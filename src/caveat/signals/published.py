@@ -262,8 +262,8 @@ def load_d_vlog(
     signals : Signals
         One value a second; ``y`` is 1 for depression, ``part`` the published split.
     about : pandas.DataFrame
-        A row for each video: index, gender, duration, and "cut", the seconds that were cut off
-        (below 0: filled).
+        A row for each video: index, gender, duration (of the longer features), and "cut", the
+        seconds that were cut off (below 0: filled).
 
     References
     ----------
@@ -292,7 +292,7 @@ def load_d_vlog(
         start = 0
         for name in names:
             values = _features(place, index, name)
-            durations[row] = len(values)
+            durations[row] = max(durations[row], len(values))
             part = values[:length]
             X[row, start : start + _FEATURES[name], : len(part)] = part.T
             start += _FEATURES[name]

@@ -259,7 +259,7 @@ def reasons_of(
     """Return why each segment cannot be used, empty where it can; the options are of `screen`."""
     X = signals.X
     reasons: list[tuple[str, Any]] = []
-    if targets and signals.y is not None and signals.y.dtype.kind == "f":
+    if targets and signals.y is not None and signals.y.dtype.kind in "fiu":
         missing = ~np.isfinite(signals.y.reshape(len(X), -1)).all(axis=1)
         reasons.append(("without a target", missing))
         reasons.append(("with impossible pressures", _impossible(signals)))
@@ -308,6 +308,7 @@ def _longest_still(X: FloatArray) -> FloatArray:
 
 def _standardized(X: FloatArray) -> FloatArray:
     """Return segments around their mean, up to 1 from it, in any unit; NaN for flat ones."""
+    X = np.where(np.isinf(X), np.nan, X)
     centered = X - X.mean(axis=1, keepdims=True)
     centered[_flat(X)] = np.nan
     return np.asarray(centered / np.abs(centered).max(axis=1, keepdims=True))

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._arrays import to_numpy
-from .._validation import as_times, check_number
+from .._validation import as_floats, as_times, check_number
 from ..exceptions import CaveatError, FileFormatError, InvalidValueError, OptionError, ShapeError
 from .container import Signals
 
@@ -93,13 +93,16 @@ def read_long_csv(
     value : str or list of str
         Columns of the channels.
     segment : str
-        Column that tells the segments apart.
+        Column that tells the segments apart, also those of different subjects; they come in the
+        order of its values.
     time : str
-        Column of the seconds since any start, or of dates; rows may be in any order.
+        Column of the seconds since any start, or of dates; rows may be in any order, unless times
+        repeat.
     target, subject : str, optional
         Columns of the labels (several for several targets) and the subject, constant in a segment.
     sampling_rate : float, optional
-        By default what the times say, which must then be equally spaced.
+        By default what the times say, which must then be equally spaced, to a tenth of a step, and
+        of one rate in all segments, to 1 %.
 
     Examples
     --------
@@ -115,6 +118,8 @@ def read_long_csv(
     else:
         try:
             frame = pd.read_csv(path)
+            if time in frame and pd.api.types.is_string_dtype(frame[time]):
+                frame[time] = pd.to_datetime(frame[time], format="ISO8601", utc=True)
         except (OSError, ValueError) as error:
             raise FileFormatError(f"{path} cannot be read as a table: {error}") from error
     values = [value] if isinstance(value, str) else list(value)
@@ -123,13 +128,19 @@ def read_long_csv(
     for name in wanted:
         if name not in frame.columns:
             raise FileFormatError(f"there is no column {name!r}; there are {list(frame.columns)}")
-    frame = frame.assign(**{time: _seconds(frame[time])})
+    if frame.empty:
+        raise FileFormatError("the table has no rows")
+    missing = frame[segment].isna().to_numpy()
+    if missing.any():
+        raise InvalidValueError(f"{segment!r} of row {int(missing.argmax())} is missing")
+    frame = frame.reset_index(drop=True).assign(**{time: _seconds(frame[time])})
+    _refuse_two_in_one(frame, segment, time)
     frame = frame.sort_values([segment, time], kind="stable")
-    sizes = frame.groupby(segment, sort=True).size()
+    sizes = frame.groupby(segment, sort=True, observed=True).size()
     if sizes.nunique() > 1:
         raise ShapeError(
-            f"segments must have the same number of rows; {sizes.idxmin()!r} has {sizes.min()}, "
-            f"{sizes.idxmax()!r} {sizes.max()}"
+            f"segments must have the same number of rows; {sizes.idxmin()} has {sizes.min()}, "
+            f"{sizes.idxmax()} {sizes.max()}"
         )
     count, length = len(sizes), int(sizes.iloc[0])
     times = frame[time].to_numpy(np.float64).reshape(count, length)
@@ -137,10 +148,10 @@ def read_long_csv(
         sampling_rate = _rate_of(times, sizes.index)
     first = frame.iloc[::length]
     for name in [*labels, *([] if subject is None else [subject])]:
-        several = frame.groupby(segment)[name].nunique(dropna=False) > 1
+        several = frame.groupby(segment, observed=True)[name].nunique(dropna=False) > 1
         if several.any():
-            raise InvalidValueError(f"{name!r} changes within segment {several.idxmax()!r}")
-    X = frame[values].to_numpy(np.float64).reshape(count, length, len(values)).transpose(0, 2, 1)
+            raise InvalidValueError(f"{name!r} changes within segment {several.idxmax()}")
+    X = as_floats(frame[values], "value")[0].reshape(count, length, len(values)).transpose(0, 2, 1)
     y = None if not labels else first[labels[0] if isinstance(target, str) else labels].to_numpy()
     return Signals(
         X, sampling_rate, y=y, subject=None if subject is None else first[subject].to_numpy(),
@@ -156,16 +167,37 @@ def _seconds(column: Any) -> np.ndarray:
     return times.astype(np.float64)
 
 
+def _refuse_two_in_one(frame: Any, segment: str, time: str) -> None:
+    """Raise if times of a segment repeat, in rows whose order does not say which comes first."""
+    back = frame.groupby(segment, observed=True)[time].diff() < 0
+    unordered = frame[segment].isin(frame[segment][back.to_numpy()])
+    mixed = frame[segment][(unordered & frame.duplicated([segment, time])).to_numpy()]
+    if len(mixed):
+        raise InvalidValueError(
+            f"segment {mixed.iloc[0]} has times that repeat, as if it were several segments of one "
+            f"name, such as those of several subjects; make {segment!r} a column that tells them "
+            "apart"
+        )
+
+
 def _rate_of(times: np.ndarray, names: Any) -> float:
     gaps = np.diff(times, axis=1)
     if not gaps.size or not np.isfinite(gaps).all() or gaps.min() <= 0:
         raise InvalidValueError("times must be known and differ in a segment; pass sampling_rate=")
-    typical = float(np.median(gaps))
+    typical, own = float(np.median(gaps)), gaps.mean(axis=1)
     uneven = np.abs(gaps - typical).max(axis=1) > 0.1 * typical
     if uneven.any():
         raise InvalidValueError(
-            f"times of segment {names[uneven.argmax()]!r} are not equally spaced; resample it, or "
+            f"times of segment {names[uneven.argmax()]} are not equally spaced; resample it, or "
             "pass sampling_rate="
+        )
+    slow, fast = int(own.argmax()), int(own.argmin())
+    # Either end of a segment may be 0.05 steps from its place.
+    if own[slow] / own[fast] - 1 > max(0.01, 0.2 / gaps.shape[1]):
+        raise InvalidValueError(
+            f"segment {names[slow]} has {1 / own[slow]:.4g} values a second and segment "
+            f"{names[fast]} {1 / own[fast]:.4g}; read those of each rate by themselves, and "
+            "resample them"
         )
     return 1 / float(np.mean(gaps))
 
@@ -188,19 +220,51 @@ def read_edf(
     Returns
     -------
     Signals
-        In volts, as mne has them.
+        As mne has them: voltages in volts, other channels in units of their own, and all at the
+        highest rate among them.
     """
     mne = imported("mne", "EDF files are")
     read = mne.io.read_raw_bdf if str(path).lower().endswith(".bdf") else mne.io.read_raw_edf
     try:
         raw = read(str(path), preload=True, verbose="error")
+        starts, length = _starts(path)
     except (OSError, ValueError, RuntimeError, IndexError, AssertionError) as error:
         raise FileFormatError(f"{path} cannot be read as EDF: {error}") from error
+    apart = np.abs(np.diff(starts) - length) > 0.01 * length
+    if apart.any():
+        end = starts[apart.argmax()] + length
+        raise FileFormatError(
+            f"{path} has a gap after {end - starts[0]:g} s (EDF+D), which mne leaves out; divide "
+            "it into files without gaps"
+        )
     whose = Path(path).stem if subject is None else subject
     return cut(
         raw.get_data(), raw.info["sfreq"], window=window, hop=hop, subject=whose,
         channels=raw.ch_names,
     )  # fmt: skip
+
+
+def _starts(path: str | PathLike[str]) -> tuple[list[float], float]:
+    """Return when the records of a discontinuous file start, and how long each one is.
+
+    Nothing if the file says that it has no gaps. By the specification of EDF+ the first annotation
+    of a record is its start.
+    """
+    with open(path, "rb") as file:
+        head = file.read(256)
+        if head[192:197] not in (b"EDF+D", b"BDF+D"):
+            return [], 0.0
+        count, length, channels = int(head[236:244]), float(head[244:252]), int(head[252:256])
+        about = file.read(256 * channels)
+        names = [about[16 * k :][4:15] for k in range(channels)]
+        width = 2 if head[192:193] == b"E" else 3
+        sizes = [width * int(about[216 * channels + 8 * k :][:8]) for k in range(channels)]
+        place = names.index(b"Annotations")
+        starts = []
+        for record in range(count):
+            file.seek(256 * (channels + 1) + record * sum(sizes) + sum(sizes[:place]))
+            starts.append(float(file.read(sizes[place]).split(b"\x14")[0]))
+    return starts, length
 
 
 def read_wfdb(
@@ -228,8 +292,10 @@ def read_wfdb(
     name = str(path).removesuffix(".hea")
     try:
         record = wfdb.rdrecord(name)
-    except (OSError, ValueError, IndexError) as error:
+    except (OSError, ValueError, IndexError, AttributeError) as error:
         raise FileFormatError(f"{name} cannot be read as a WFDB record: {error}") from error
+    if record.p_signal is None:
+        raise FileFormatError(f"{name} is a WFDB record without signals")
     whose = record.record_name if subject is None else subject
     return cut(
         record.p_signal.T, record.fs, window=window, hop=hop, subject=whose,

@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import _num_samples
 
 from .._arrays import missing_among
 from .._random import RandomState, generator
@@ -71,15 +73,20 @@ class SubjectSplit:
 
         Parameters
         ----------
-        X : array of shape (samples, ...)
+        X : Signals, array or frame of shape (samples, ...)
         y : array of shape (samples, ...)
 
         Returns
         -------
         dict of str to (X, y)
         """
+        count, labels = _num_samples(X), _num_samples(y)
+        if count != labels:
+            raise ShapeError(f"X and y must have the same samples; got {count} and {labels}")
         return {
-            name: (X[rows], y[rows]) for name, rows in zip(PARTS, self, strict=True) if len(rows)
+            name: (_taken(X, rows), _taken(y, rows))
+            for name, rows in zip(PARTS, self, strict=True)
+            if len(rows)
         }
 
     def table(self, signals: Signals) -> Any:
@@ -175,6 +182,11 @@ def classes_of(y: Any) -> Any:
         return np.array([])
     known = np.unique(y[~missing_among(y)])
     return known if y.dtype.kind not in "iuf" or are_few_whole(known) else known[:0]
+
+
+def _taken(values: Any, rows: NDArray[np.int64]) -> Any:
+    """Return rows by their places, also of a frame or a Series whose index says otherwise."""
+    return values.take(rows) if isinstance(values, Signals) else _safe_indexing(values, rows)
 
 
 def _subjects(signals: Signals) -> Any:

@@ -25,7 +25,9 @@ def people_of(task: Task) -> list[TrainTest]:
     count = count if task.repeats is None else task.repeats
     data = task.options["data"]
     if data is None:
-        signals = make_motor_imagery(count, trials, random_state=task.rng)
+        signals = BandPass(low=7.5, high=30).fit_transform(
+            make_motor_imagery(count, trials, random_state=task.rng)
+        )
     elif data == "moabb":
         signals = load_bci2a(range(1, min(count, 9) + 1))
     elif isinstance(data, str | Path) and Path(data).is_dir():
@@ -36,7 +38,6 @@ def people_of(task: Task) -> list[TrainTest]:
             f"data must be moabb, a folder with A01T.mat, A01E.mat, ..., or left out for generated "
             f"signals; got {str(data)!r}"
         )
-    signals = BandPass(low=7.5, high=30).fit_transform(signals)
     return [_one(signals.take(signals.subject == who), task) for who in np.unique(signals.subject)]
 
 
