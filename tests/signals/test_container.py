@@ -206,6 +206,19 @@ def test_a_long_table_in_any_order(tmp_path):
     np.testing.assert_array_equal(named.X, made.X)
 
 
+def test_times_that_are_rounded_are_equally_spaced():
+    table = pd.DataFrame({"id": np.repeat([1, 2], 500), "ppg": np.arange(1000.0)})
+    table["t"] = np.round(np.tile(np.arange(500) / 128, 2) + table.id * 3.0001, 3)
+    steps = np.diff(table.t[:500])
+    assert np.abs(steps / np.median(steps) - 1).max() > 0.1
+    made = read_long_csv(table, value="ppg", segment="id", time="t")
+    # Both ends may be half a millisecond off.
+    assert made.sampling_rate == pytest.approx(128, rel=0.001 / (499 / 128))
+    for lost in (250, 498, 1):  # a value that is missing shifts those behind it
+        with pytest.raises(InvalidValueError, match="times of segment 1 are not equally spaced"):
+            read_long_csv(table.drop([lost, 750]), value="ppg", segment="id", time="t")
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [

@@ -9,6 +9,7 @@ from typer.core import TyperCommand
 
 from .._renamed import suggestion
 from ..exceptions import OptionError
+from ..results.words import counted
 from ._console import console, print_json, say, show_table
 from ._options import FIGURES, JSON, PAGE, ROWS, SEED, argument, option
 from ._output import check_files, check_folder, write_table
@@ -131,7 +132,7 @@ def show_study(result: Any) -> None:
     say("\nNotes", style="bold")
     for note in result.notes:
         say(f"- {note}")
-    say(f"{result.repeats} runs in {result.seconds:.0f} s", error=True, style="dim")
+    say(f"{counted(result.repeats, 'run')} in {result.seconds:.0f} s", error=True, style="dim")
 
 
 def save_plots(result: Any, folder: Path) -> list[Path]:

@@ -101,8 +101,8 @@ def read_long_csv(
     target, subject : str, optional
         Columns of the labels (several for several targets) and the subject, constant in a segment.
     sampling_rate : float, optional
-        By default what the times say, which must then be equally spaced, to a tenth of a step, and
-        of one rate in all segments, to 1 %.
+        By default what the times say, which must then be equally spaced (steps to a tenth, or each
+        time to a fifth of a step, as rounded ones are), and of one rate in all segments, to 1 %.
 
     Examples
     --------
@@ -186,6 +186,9 @@ def _rate_of(times: np.ndarray, names: Any) -> float:
         raise InvalidValueError("times must be known and differ in a segment; pass sampling_rate=")
     typical, own = float(np.median(gaps)), gaps.mean(axis=1)
     uneven = np.abs(gaps - typical).max(axis=1) > 0.1 * typical
+    # Times that were rounded have uneven steps, but each is near its place.
+    even = np.linspace(times[:, 0], times[:, -1], times.shape[1], axis=1)
+    uneven &= np.abs(times - even).max(axis=1) > 0.2 * typical
     if uneven.any():
         raise InvalidValueError(
             f"times of segment {names[uneven.argmax()]} are not equally spaced; resample it, or "
