@@ -1,6 +1,7 @@
 """A model that is chosen among several: the right one, within the budget, and honestly told."""
 
 import pickle
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
@@ -362,6 +363,54 @@ def test_frames_that_networks_take_are_taken_by_all(kind):
     assert [row.reason for row in model.tried_] == [""] * 4
     assert model.chosen_ == "linear"
     assert model.score(X, y) > 0.9
+
+
+def as_objects(x):
+    return pd.Series(x.astype(object)).where(np.arange(len(x)) % 20 > 0, None)
+
+
+OTHER_TYPES = {
+    "objects": lambda x: x.astype(object),
+    "objects with gaps": as_objects,
+    "objects with NA": lambda x: as_objects(x).fillna(pd.NA),
+    "decimals": lambda x: [Decimal(f"{value:.12f}") for value in x],
+    "nullable": lambda x: pd.array(x, dtype="Float64"),
+    "nullable with gaps": lambda x: pd.Series(x).astype("Float64").mask(np.arange(len(x)) % 20 < 1),
+}
+
+
+@pytest.mark.parametrize("kind", OTHER_TYPES)
+@pytest.mark.parametrize("columns", [1, 2])
+def test_numbers_of_any_type_are_numbers_for_all(kind, columns):
+    x, y = numbers(120, noise=0.1)
+    other = pd.DataFrame({i: OTHER_TYPES[kind](x[:, i]) for i in range(columns)})
+    plain = pd.DataFrame({i: pd.to_numeric(other[i]).astype(float) for i in range(columns)})
+    given = {"linear": None, "forest": None, "boosting": None, "map": MAPRegressor(epochs=3)}
+    expected = AutoRegressor(given, folds=2, random_state=0).fit(plain, y)
+    model = AutoRegressor(given, folds=2, random_state=0).fit(other, y)
+    assert [row.reason for row in model.tried_] == [""] * 4
+    scores = [row.score for row in expected.tried_]
+    assert [row.score for row in model.tried_] == pytest.approx(scores, rel=1e-6)
+    assert model.predict(other) == pytest.approx(expected.predict(plain), rel=1e-6)
+    assert model.predict(other.iloc[:1]) == pytest.approx(expected.predict(plain[:1]), rel=1e-6)
+    seen = fits_table(LikeCatBoost(), other).fit(other, y)[-1].seen_
+    pd.testing.assert_frame_equal(seen, plain)
+    broken = other.astype(object)
+    broken.iloc[3, -1] = "text"
+    with pytest.raises(ValueError, match=f"column '?x?{columns - 1}'? must hold numbers"):
+        model.predict(broken)
+
+
+def test_a_column_without_values_is_nothing_for_all():
+    X, y = numbers(120)
+    given = {"linear": None, "forest": None, "boosting": None, "map": MAPRegressor(epochs=3)}
+    for kind in (float, object, "Float64"):
+        frame = pd.DataFrame({"a": X[:, 0], "b": pd.Series([None] * 120).astype(kind)})
+        model = AutoRegressor(given, folds=2, random_state=0).fit(frame, y)
+        assert [row.reason for row in model.tried_] == [""] * 4
+    array = np.where([True, False], X, np.nan)
+    model = AutoRegressor(given, folds=2, random_state=0).fit(array, y)
+    assert [row.reason for row in model.tried_] == [""] * 4
 
 
 class LikeCatBoost(RegressorMixin, BaseEstimator):
