@@ -50,6 +50,16 @@ def to_numpy(value: Any, name: str) -> Loaded:
         ) from None
 
 
+def as_array(value: Any) -> Any:
+    """Return tensors and masked arrays as arrays, and anything else as it is.
+
+    Frames stay, for the names of their columns.
+    """
+    masked = isinstance(value, np.ma.MaskedArray)
+    of_torch = type(value).__module__.partition(".")[0] == "torch"
+    return to_numpy(value, "X").array if masked or of_torch else value
+
+
 def _is_array(value: Any) -> bool:
     """Whether something is an array as numpy has it; tables and columns of Arrow are not."""
     return all(hasattr(value, part) for part in ("__array__", "ndim", "dtype"))

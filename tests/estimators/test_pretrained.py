@@ -65,6 +65,24 @@ def trained_digits():
     return module, X, y
 
 
+def test_arrays_that_torch_does_not_take():
+    fixed = X.copy()
+    fixed.flags.writeable = False
+    mirrored = np.ascontiguousarray(X[:, ::-1])[:, ::-1]
+    module = plain()
+    before = torch.is_warn_always_enabled()
+    torch.set_warn_always(True)
+    try:
+        expected = MAPClassifier(module=module, **QUICK).fit(X, CODES).predict_proba(X)
+        for inputs in (fixed, mirrored):
+            model = MAPClassifier(module=module, **QUICK).fit(inputs, CODES)
+            np.testing.assert_allclose(model.predict_proba(inputs), expected, rtol=1e-6)
+            few = model.predict_proba(inputs[:3])
+            np.testing.assert_allclose(few, expected[:3], rtol=1e-5)
+    finally:
+        torch.set_warn_always(before)
+
+
 class TestWeightsAreKept:
     def test_predictions_before_any_training_are_the_modules(self, trained_digits):
         module, X, y = trained_digits

@@ -171,7 +171,7 @@ def _few(X: Any) -> tuple[int | None, Any]:
     from ..nn.lockstep.sources import Stream, few_samples
 
     if isinstance(X, np.ndarray):
-        X = torch.from_numpy(X)
+        X = torch.from_numpy(X[:2].copy())  # torch warns of read-only arrays
     return None if isinstance(X, Stream) else min(2, len(X)), few_samples(X, 2)
 
 

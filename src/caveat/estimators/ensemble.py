@@ -26,13 +26,13 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from .._arrays import with_text_names
+from .._arrays import as_array, with_text_names
 from .._constructors import declared
 from .._defaults import MEMBERS
 from .._random import generator
-from .._validation import as_weights, check_flags, check_integer
+from .._validation import as_class_labels, as_weights, check_flags, check_integer
 from ..exceptions import InvalidValueError, LabelError, OptionError, ShapeError
-from ._data import as_array, forget
+from ._data import forget
 from ._fitting import fit_many
 from ._join import join_members
 from ._problem import Problem
@@ -238,7 +238,7 @@ class EnsembleClassifier(ClassifierMixin, Ensemble, PredictsClasses):
     """
 
     def _targets(self, y: Any, weight: np.ndarray | None) -> np.ndarray:
-        y = column_or_1d(y, warn=True)
+        y = column_or_1d(as_class_labels(y), warn=True)
         assert_all_finite(y, input_name="y")
         check_classification_targets(y)
         self.classes_ = np.unique(y)

@@ -12,10 +12,10 @@ from sklearn.utils import assert_all_finite, check_array, column_or_1d, indexabl
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._arrays import with_text_names
+from .._arrays import as_array, with_text_names
 from .._constructors import declared
 from .._random import RandomState, generator
-from .._validation import as_column, as_weights, check_integer, check_number
+from .._validation import as_class_labels, as_column, as_weights, check_integer, check_number
 from ..estimators import member_predictions, save
 from ..estimators.interface import PredictsClasses, PredictsIntervals
 from ..evaluation.answers import Answer
@@ -120,7 +120,7 @@ class AutoModel(BaseEstimator):
             )
         if issparse(X):
             raise OptionError("sparse X is not supported; pass X.toarray()")
-        X, y = indexable(with_text_names(X), y)
+        X, y = indexable(with_text_names(as_array(X)), as_array(y))
         validate_data(self, X, skip_check_array=True)
         truth = self._truth(y)
         samples = len(truth)
@@ -247,7 +247,7 @@ class AutoModel(BaseEstimator):
                 f"X must have shape (samples, {self.n_features_in_}); got {shape}. Reshape "
                 "your data: X.reshape(1, -1) if it is one sample"
             )
-        X = with_text_names(X, self)
+        X = with_text_names(as_array(X), self)
         validate_data(self, X, reset=False, skip_check_array=True)
         return member_predictions(self.model_, X)
 
@@ -305,7 +305,7 @@ class AutoClassifier(ClassifierMixin, AutoModel, PredictsClasses):
     """
 
     def _truth(self, y: Any) -> NDArray[Any]:
-        y = column_or_1d(y, warn=True)
+        y = column_or_1d(as_class_labels(y), warn=True)
         assert_all_finite(y, input_name="y")
         check_classification_targets(y)
         self.classes_, counts = np.unique(y, return_counts=True)
