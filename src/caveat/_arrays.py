@@ -36,6 +36,8 @@ def to_numpy(value: Any, name: str) -> Loaded:
         return _from_columns(columns, list(value.columns), name)
     if root == "pandas" and hasattr(value, "array"):
         return _loaded(_from_series(value))
+    if hasattr(value, "tocsr"):
+        raise InvalidValueError(f"{name} is sparse; pass {name}.toarray()")
     if isinstance(value, np.ma.MaskedArray):
         return _loaded(_from_masked(value))
     if not _is_array(value) and (

@@ -346,7 +346,7 @@ def as_labels(labels: Any, name: str, count: int, axis: str) -> LabelArray:
     return values
 
 
-def as_class_labels(y: Any) -> Any:
+def as_class_labels(y: Any, name: str = "y") -> Any:
     """Return labels of classes; objects and columns of pandas get the type of their values.
 
     Raise if one is missing. What is no column of these is returned as it is.
@@ -360,9 +360,9 @@ def as_class_labels(y: Any) -> Any:
         return values
     missing = missing_among(values)
     if missing.any():
-        raise LabelError(f"y of sample {missing.argmax()} is missing; leave the sample out")
+        raise LabelError(f"{name} of sample {missing.argmax()} is missing; leave the sample out")
     numbers = all(isinstance(value, Real | np.bool_) for value in values)
-    return _uniform(values.tolist(), "y") if numbers and len(values) else values
+    return _uniform(values.tolist(), name) if numbers and len(values) else values
 
 
 def _uniform(labels: list[Any], name: str) -> LabelArray:
