@@ -179,6 +179,24 @@ class TestWeightsAreKept:
                 again.predict_proba(X), model.predict_proba(X), rtol=1e-4, atol=1e-5
             )
 
+    def test_held_out_data_sets_behind_frozen_parts(self):
+        module = nn.Sequential(nn.Linear(5, 8).requires_grad_(False), nn.Tanh(), nn.Linear(8, 2))
+        X_, codes = torch.tensor(X), torch.tensor(CODES)
+        data, held = TensorDataset(X_[:45], codes[:45]), TensorDataset(X_[45:], codes[45:])
+
+        def losses(X, y=None, validation=None, **settings):
+            model = MAPClassifier(module=module, patience=2, **settings, **QUICK)
+            model.fit(X, y, validation=validation)
+            return model.engine_, model.history_[0]["validation"]
+
+        expected = losses(X[:45], CODES[:45], (X[45:], CODES[45:]))[1]
+        for validation in (held, (X[45:], CODES[45:])):
+            engine, found = losses(data, validation=validation)
+            assert "computed once" in engine
+            np.testing.assert_allclose(found, expected, rtol=1e-4)
+        often = losses(data, validation=held, cache_features=False)[1]
+        np.testing.assert_allclose(often, expected, rtol=1e-4)
+
     @pytest.mark.parametrize("noisy", [True, False])
     def test_random_passes_through_frozen_parts(self, noisy):
         """Dropout in them stays on, and what comes before it is computed once."""
