@@ -268,6 +268,18 @@ class TestCheckpoint:
         assert "positive" in model.tried_.rows[1].reason
         assert AutoRegressor(given, **options).fit(X, y).tried_.rows[1].reason
 
+    def test_a_frame_is_the_same_whatever_was_asked_of_it(self, tmp_path):
+        X, y = numbers(60)
+        frame = pd.DataFrame(
+            {"a": X[:, 0], "b": pd.Series(X[:, 1] > 0).astype("Int64").mask(y > 1)}
+        )
+        for given in (frame, frame.copy()):
+            options = {"random_state": 0, "checkpoint": tmp_path, "folds": 2}
+            model = AutoRegressor(["linear"], **options).fit(given, y)
+            assert model.predict(given).shape == (60,)
+        with pytest.raises(OptionError, match="belongs to another experiment"):
+            AutoRegressor(["linear"], **options).fit(frame.fillna(1), y)
+
     def test_it_needs_a_seed(self, tmp_path):
         with pytest.raises(OptionError, match="checkpoint needs random_state to be an integer"):
             AutoRegressor(checkpoint=tmp_path).fit(*numbers(20))
@@ -399,6 +411,26 @@ def test_numbers_of_any_type_are_numbers_for_all(kind, columns):
     broken.iloc[3, -1] = "text"
     with pytest.raises(ValueError, match=f"column '?x?{columns - 1}'? must hold numbers"):
         model.predict(broken)
+
+
+def test_arrays_for_a_model_of_frames():
+    X, y = table()
+    X["whole"] = pd.array([1, None, 3] * 40, dtype="Int64")
+    X.columns = range(4)
+    model = AutoRegressor(["linear"], folds=2, random_state=0).fit(X, y)
+    assert model.predict(X.to_numpy()) == pytest.approx(model.predict(X))
+
+
+def test_targets_keep_their_names():
+    X, y = numbers(60)
+    for given in (["forest"], {"map": MAPRegressor(epochs=2)}):
+        model = AutoRegressor(given, folds=2, random_state=0)
+        price = model.fit(X, pd.Series(y, index=range(9, 69), name="price"))
+        assert price.predict_distribution(X).targets.tolist() == ["price"]
+        assert price.predict_interval(X).targets.tolist() == ["price"]
+        both = model.fit(X, pd.DataFrame({"low": y, "high": y + 1}))
+        assert both.predict_distribution(X).targets.tolist() == ["low", "high"]
+        assert model.fit(X, y).predict_distribution(X).targets.tolist() == [0]
 
 
 def test_a_column_without_values_is_nothing_for_all():

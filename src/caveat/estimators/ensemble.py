@@ -36,7 +36,7 @@ from ._data import forget
 from ._fitting import fit_many
 from ._join import join_members
 from ._problem import Problem
-from .interface import PredictsClasses, PredictsIntervals, Savable, target_names
+from .interface import PredictsClasses, PredictsIntervals, Savable, target_names, with_target_names
 from .sklearn_models import one_member
 
 _TRIES = 1000
@@ -284,9 +284,7 @@ class EnsembleRegressor(RegressorMixin, Ensemble, PredictsIntervals):
 
     def predict_distribution(self, X: Any) -> Any:
         """Return the members' predictions, stacked: Gaussian or Quantiles."""
-        prediction = super().predict_distribution(X)
-        names = getattr(self, "targets_", prediction.targets)
-        return prediction._trusted({**prediction._fields(), "targets": names})
+        return with_target_names(super().predict_distribution(X), self)
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the mean over members of what they predict: (samples,), or (samples, targets)."""

@@ -17,7 +17,12 @@ from .._constructors import declared
 from .._random import RandomState, generator
 from .._validation import as_class_labels, as_column, as_weights, check_integer, check_number
 from ..estimators import member_predictions, save
-from ..estimators.interface import PredictsClasses, PredictsIntervals
+from ..estimators.interface import (
+    PredictsClasses,
+    PredictsIntervals,
+    target_names,
+    with_target_names,
+)
 from ..evaluation.answers import Answer
 from ..exceptions import LabelError, OptionError, ShapeError
 from ..experiments.checkpoint import Folder, check_seed, mark_of
@@ -338,6 +343,8 @@ class AutoRegressor(RegressorMixin, AutoModel, PredictsIntervals):
     ----------
     measure_ : str
         The score that decided.
+    targets_ : ndarray of shape (targets,)
+        Names of the targets, where ``y`` was a frame or a series with a name.
 
     Examples
     --------
@@ -354,13 +361,21 @@ class AutoRegressor(RegressorMixin, AutoModel, PredictsIntervals):
     _numbers = True
 
     def _truth(self, y: Any) -> NDArray[Any]:
-        y = check_array(y, dtype=np.float64, ensure_2d=False, input_name="y")
-        if y.ndim == 2 and y.shape[1] == 1:
-            y = column_or_1d(y, warn=True)
-        return y
+        truth = check_array(y, dtype=np.float64, ensure_2d=False, input_name="y")
+        if truth.ndim == 2 and truth.shape[1] == 1:
+            truth = column_or_1d(truth, warn=True)
+        self.__dict__.pop("targets_", None)
+        names = target_names(y, 1 if truth.ndim == 1 else truth.shape[1])
+        if names is not None:
+            self.targets_ = names
+        return truth
 
     def _measures(self, prediction: Any) -> list[str]:
         return [measures_of(prediction)[0]]
+
+    def predict_distribution(self, X: Any) -> Any:
+        """Return the prediction of the chosen model, member by member."""
+        return with_target_names(super().predict_distribution(X), self)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the mean, or the median of quantiles: (samples,), or (samples, targets).

@@ -102,8 +102,7 @@ def as_types(X: Any, categories: tuple[int, ...]) -> Any:
     """
     import pandas as pd
 
-    if not is_frame(X):
-        return X
+    X = X if is_frame(X) else pd.DataFrame(X)
     columns = [(i, name, X.iloc[:, i]) for i, name in enumerate(X.columns)]
     parts = [
         column.astype(object).where(column.notna(), "missing").astype(str)
