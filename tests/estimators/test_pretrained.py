@@ -83,6 +83,12 @@ def test_arrays_that_torch_does_not_take():
         torch.set_warn_always(before)
 
 
+def test_probabilities_in_place_of_logits():
+    with pytest.warns(UserWarning, match="sum to 1, as probabilities do, .* takes logits; leave"):
+        MAPClassifier(module=nn.Sequential(plain(), nn.Softmax(1)), **QUICK).fit(X, CODES)
+    MAPClassifier(module=nn.Sequential(plain(), nn.LogSoftmax(1)), **QUICK).fit(X, CODES)
+
+
 class TestWeightsAreKept:
     def test_predictions_before_any_training_are_the_modules(self, trained_digits):
         module, X, y = trained_digits
