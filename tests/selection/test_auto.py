@@ -440,6 +440,13 @@ def test_a_column_without_values_is_nothing_for_all():
         frame = pd.DataFrame({"a": X[:, 0], "b": pd.Series([None] * 120).astype(kind)})
         model = AutoRegressor(given, folds=2, random_state=0).fit(frame, y)
         assert [row.reason for row in model.tried_] == [""] * 4
+    objects = np.where(X > 1, None, X.astype(object))
+    model = AutoRegressor(["linear", "boosting"], folds=2, random_state=0).fit(objects, y)
+    floats = AutoRegressor(["linear", "boosting"], folds=2, random_state=0)
+    floats.fit(objects.astype(float), y)
+    assert [row.score for row in model.tried_] == [row.score for row in floats.tried_]
+    with pytest.raises(OptionError, match="column 1 must hold numbers; got values such as 'a'"):
+        floats.fit(np.where([False, True], "a", objects), y)
     array = np.where([True, False], X, np.nan)
     model = AutoRegressor(given, folds=2, random_state=0).fit(array, y)
     assert [row.reason for row in model.tried_] == [""] * 4

@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 
-from .._arrays import column_numbers, holds_numbers, is_frame
+from .._arrays import column_numbers, holds_numbers, is_frame, missing_among
 from ..estimators import NetworkEstimator
 
 MOST_CATEGORIES = 50
@@ -140,6 +140,6 @@ def columns_of(X: Any) -> Columns:
         )
     else:
         array = np.asarray(X)
-        numbers, categories, plain = list(range(array.shape[-1])), [], True
-        missing = np.isnan(array) if array.dtype.kind == "f" else np.zeros((1, 1), dtype=bool)
+        numbers, categories, plain = list(range(array.shape[-1])), [], array.dtype != object
+        missing = missing_among(array)
     return Columns(categories, numbers, bool(missing.any()), bool(missing.all(axis=0).any()), plain)
