@@ -5,6 +5,8 @@ anything with the Arrow PyCapsule interface (polars, pyarrow, duckdb, ...).
 """
 
 from collections import Counter
+from decimal import Decimal
+from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -34,6 +36,8 @@ def to_numpy(value: Any, name: str) -> Loaded:
         return _from_columns(columns, list(value.columns), name)
     if root == "pandas" and hasattr(value, "array"):
         return _loaded(_from_series(value))
+    if hasattr(value, "tocsr"):
+        raise InvalidValueError(f"{name} is sparse; pass {name}.toarray()")
     if isinstance(value, np.ma.MaskedArray):
         return _loaded(_from_masked(value))
     if not _is_array(value) and (
@@ -46,6 +50,16 @@ def to_numpy(value: Any, name: str) -> Loaded:
         raise ShapeError(
             f"{name} must be a rectangular array; got nested sequences of unequal lengths"
         ) from None
+
+
+def as_array(value: Any) -> Any:
+    """Return tensors and masked arrays as arrays, and anything else as it is.
+
+    Frames stay, for the names of their columns.
+    """
+    masked = isinstance(value, np.ma.MaskedArray)
+    of_torch = type(value).__module__.partition(".")[0] == "torch"
+    return to_numpy(value, "X").array if masked or of_torch else value
 
 
 def _is_array(value: Any) -> bool:
@@ -125,6 +139,37 @@ def _from_columns(columns: list[NDArray[Any]], names: list[Any], name: str) -> L
     if not columns:
         raise ShapeError(f"{name} is a frame without columns")
     return _loaded(np.stack(columns, axis=-1), names)
+
+
+def holds_numbers(column: Any) -> bool:
+    """Whether a column of a frame holds numbers, whatever its type; categoricals do not.
+
+    A column without any value counts as one of numbers.
+    """
+    kind = getattr(column.dtype, "kind", "O")
+    if kind != "O":
+        return kind in "biufc"
+    return not hasattr(column, "cat") and len(column) > 0 and all(map(_is_number, column.dropna()))
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, Real | Decimal | np.bool_)
+
+
+def column_numbers(column: Any, name: Any) -> NDArray[np.float64]:
+    """Return a column of numbers as floats; missing ones become NaN."""
+    try:
+        if getattr(column.dtype, "kind", "O") in "cmM":  # pandas and numpy would convert these
+            raise TypeError
+        if hasattr(column, "to_numpy"):
+            return np.asarray(column.to_numpy(dtype=np.float64, na_value=np.nan))
+        return np.asarray(column, dtype=np.float64)
+    except (TypeError, ValueError):
+        known = column.dropna() if hasattr(column, "dropna") else column
+        values = [value for value in known if not _is_number(value)]
+        raise InvalidValueError(
+            f"column {name!r} must hold numbers; got values such as {values[0]!r}"
+        ) from None
 
 
 def is_frame(X: Any) -> bool:

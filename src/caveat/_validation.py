@@ -346,6 +346,25 @@ def as_labels(labels: Any, name: str, count: int, axis: str) -> LabelArray:
     return values
 
 
+def as_class_labels(y: Any, name: str = "y") -> Any:
+    """Return labels of classes; objects and columns of pandas get the type of their values.
+
+    Raise if one is missing. What is no column of these is returned as it is.
+    """
+    if hasattr(y, "columns") or not (
+        isinstance(y, np.ndarray) or type(y).__module__.startswith("pandas")
+    ):
+        return y
+    values = np.asarray(y)
+    if values.dtype != object or values.ndim != 1:
+        return values
+    missing = missing_among(values)
+    if missing.any():
+        raise LabelError(f"{name} of sample {missing.argmax()} is missing; leave the sample out")
+    numbers = all(isinstance(value, Real | np.bool_) for value in values)
+    return _uniform(values.tolist(), name) if numbers and len(values) else values
+
+
 def _uniform(labels: list[Any], name: str) -> LabelArray:
     """Return labels of one type; numpy would silently turn [1, "a"] into two strings."""
     kinds = {type(label.item() if isinstance(label, np.generic) else label) for label in labels}

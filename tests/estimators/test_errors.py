@@ -9,16 +9,19 @@ import pytest
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import DataConversionWarning, NotFittedError
+from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from caveat import AutoClassifier, AutoRegressor, Repaired
 from caveat.estimators import (
     AnchoredEnsembleClassifier,
     AnchoredEnsembleRegressor,
     BayesByBackpropClassifier,
     ConcreteDropoutClassifier,
     DeepEnsembleClassifier,
+    EnsembleClassifier,
     MAPClassifier,
     MAPRegressor,
     MCDropoutClassifier,
@@ -89,6 +92,44 @@ def test_labels_of_torch_and_booleans():
     codes = torch.from_numpy((X[:, 0] > 0).astype(np.int64))
     assert classifier().fit(X, codes).predict(X).dtype == np.int64
     assert classifier().fit(X, X[:, 0] > 0).classes_.tolist() == [False, True]
+
+
+@pytest.mark.parametrize("fit", [
+    classifier(epochs=60).fit,
+    EnsembleClassifier(LogisticRegression(), members=2, resample=True, random_state=0).fit,
+    Repaired(LogisticRegression(), repair=None).fit,
+    AutoClassifier(["linear"], folds=2, random_state=0).fit,
+])  # fmt: skip
+def test_labels_in_columns_of_any_type(fit):
+    positive = X[:, 0] > 0
+    index = np.arange(40)[::-1] // 2
+    for y in (positive.astype(int).astype(object), pd.Series(positive * 1, index, dtype="Int64")):
+        model = fit(X, y)
+        assert model.classes_.dtype == np.int64
+        assert (model.predict(X) == positive).mean() > 0.7
+    for y in (positive.astype(object), pd.Series(positive, index, dtype="boolean")):
+        assert fit(X, y).classes_.tolist() == [False, True]
+    unused = pd.Series(pd.Categorical(LABELS, categories=["maybe", "no", "yes"]), index)
+    for y in (unused, LABELS.astype(object), pd.Series(LABELS, index, dtype="string")):
+        assert fit(X, y).classes_.tolist() == ["no", "yes"]
+    for y in (np.r_[["a", "b", None], LABELS[3:]], pd.Series(LABELS).where(np.arange(40) != 2)):
+        with pytest.raises(LabelError, match="y of sample 2 is missing; leave the sample out"):
+            fit(X, y)
+    with pytest.raises(LabelError, match="of one type; got bool, int"):
+        fit(X, np.array([True, 0] * 20, dtype=object))
+
+
+def test_masked_values_are_missing():
+    masked = np.ma.array(X, mask=X > 1.5)
+    filled = np.where(X > 1.5, np.nan, X)
+    expected = regressor().fit(filled, NUMBERS).predict(filled)
+    model = regressor().fit(masked, NUMBERS)
+    np.testing.assert_allclose(model.predict(masked), expected, rtol=1e-6)
+    auto = AutoRegressor(["forest"], folds=2, random_state=0)
+    found, expected = auto.fit(masked, NUMBERS), clone(auto).fit(filled, NUMBERS)
+    np.testing.assert_allclose(found.predict(masked), expected.predict(filled))
+    with pytest.raises(ValueError, match="Input y contains NaN"):
+        regressor().fit(X, np.ma.array(NUMBERS, mask=X[:, 0] > 1))
 
 
 def test_one_feature():

@@ -65,6 +65,30 @@ def trained_digits():
     return module, X, y
 
 
+def test_arrays_that_torch_does_not_take():
+    fixed = X.copy()
+    fixed.flags.writeable = False
+    mirrored = np.ascontiguousarray(X[:, ::-1])[:, ::-1]
+    module = plain()
+    before = torch.is_warn_always_enabled()
+    torch.set_warn_always(True)
+    try:
+        expected = MAPClassifier(module=module, **QUICK).fit(X, CODES).predict_proba(X)
+        for inputs in (fixed, mirrored):
+            model = MAPClassifier(module=module, **QUICK).fit(inputs, CODES)
+            np.testing.assert_allclose(model.predict_proba(inputs), expected, rtol=1e-6)
+            few = model.predict_proba(inputs[:3])
+            np.testing.assert_allclose(few, expected[:3], rtol=1e-5)
+    finally:
+        torch.set_warn_always(before)
+
+
+def test_probabilities_in_place_of_logits():
+    with pytest.warns(UserWarning, match="sum to 1, as probabilities do, .* takes logits; leave"):
+        MAPClassifier(module=nn.Sequential(plain(), nn.Softmax(1)), **QUICK).fit(X, CODES)
+    MAPClassifier(module=nn.Sequential(plain(), nn.LogSoftmax(1)), **QUICK).fit(X, CODES)
+
+
 class TestWeightsAreKept:
     def test_predictions_before_any_training_are_the_modules(self, trained_digits):
         module, X, y = trained_digits
@@ -160,6 +184,24 @@ class TestWeightsAreKept:
             np.testing.assert_allclose(
                 again.predict_proba(X), model.predict_proba(X), rtol=1e-4, atol=1e-5
             )
+
+    def test_held_out_data_sets_behind_frozen_parts(self):
+        module = nn.Sequential(nn.Linear(5, 8).requires_grad_(False), nn.Tanh(), nn.Linear(8, 2))
+        X_, codes = torch.tensor(X), torch.tensor(CODES)
+        data, held = TensorDataset(X_[:45], codes[:45]), TensorDataset(X_[45:], codes[45:])
+
+        def losses(X, y=None, validation=None, **settings):
+            model = MAPClassifier(module=module, patience=2, **settings, **QUICK)
+            model.fit(X, y, validation=validation)
+            return model.engine_, model.history_[0]["validation"]
+
+        expected = losses(X[:45], CODES[:45], (X[45:], CODES[45:]))[1]
+        for validation in (held, (X[45:], CODES[45:])):
+            engine, found = losses(data, validation=validation)
+            assert "computed once" in engine
+            np.testing.assert_allclose(found, expected, rtol=1e-4)
+        often = losses(data, validation=held, cache_features=False)[1]
+        np.testing.assert_allclose(often, expected, rtol=1e-4)
 
     @pytest.mark.parametrize("noisy", [True, False])
     def test_random_passes_through_frozen_parts(self, noisy):

@@ -290,6 +290,8 @@ def test_names_of_columns_that_are_numbers():
     model = MAPRegressor(**SMALL).fit(frame, y)
     assert not hasattr(model, "feature_names_in_")
     np.testing.assert_array_equal(model.predict(frame), model.predict(frame.to_numpy()))
+    with pytest.raises(ValueError, match=r"columns of X must be 0, 1, .* in this order; got 1, 0,"):
+        model.predict(frame[[1, 0, 2, 3, 4, 5]])
 
 
 @pytest.mark.parametrize(
@@ -301,6 +303,7 @@ def test_names_of_columns_that_are_numbers():
         ([datetime.date(2020, 1, 1), None] * 150, r"column 'new' holds dates or durations"),
         ([datetime.time(12), datetime.time(13)] * 150, r"column 'new' holds dates or durations"),
         ([[1]] * 300, r"column 'new' must hold numbers or categories; got a list"),
+        (np.full(300, 1.0 + 2.0j), r"column 'new' must hold numbers; got values such as \(1\+2j\)"),
         (np.r_[np.inf, np.ones(299)], r"column 'new' contains infinity"),
     ],
 )
@@ -315,6 +318,12 @@ def test_a_column_of_numbers_that_holds_text_later():
     model = MAPRegressor(**SMALL).fit(frame, y)
     with pytest.raises(InvalidValueError, match=r"column 'size' must hold numbers; got .* 'tall'"):
         model.predict(frame.assign(size="tall"))
+    with pytest.raises(InvalidValueError, match=r"column 'size' must hold numbers; got .* 'tall'"):
+        model.predict(frame.assign(size=[1.0, None, "tall"] * 100))
+    with pytest.raises(
+        InvalidValueError, match=r"column 'size' must hold numbers; got .*Timestamp"
+    ):
+        model.predict(frame.assign(size=pd.date_range("2020-01-01", periods=300)))
     with pytest.raises(ValueError, match="feature names"):
         model.predict(frame.drop(columns="size"))
 

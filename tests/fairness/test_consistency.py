@@ -5,6 +5,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from scipy.sparse import csr_array
 from sklearn.neighbors import NearestNeighbors
 from sklearn.preprocessing import StandardScaler
 
@@ -445,6 +446,10 @@ class TestInput:
         frame = pd.DataFrame({"age": X[:, 0], "job": column})
         with pytest.raises(InvalidValueError, match="column 'job' of X is not numeric; encode it"):
             consistency(u, frame)
+
+    def test_sparse_features_are_refused(self):
+        with pytest.raises(InvalidValueError, match=r"X is sparse; pass X\.toarray\(\)"):
+            consistency([0, 1], csr_array(np.eye(2)), neighbors=1)
 
     def test_an_array_of_text_names_the_column_by_number(self):
         with pytest.raises(InvalidValueError, match="column 1 of X is not numeric"):

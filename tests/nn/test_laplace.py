@@ -3,12 +3,13 @@
 from functools import partial
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from scipy.optimize import minimize, minimize_scalar
 from torch import nn
 
-from caveat.exceptions import LabelError, OptionError, ShapeError
+from caveat.exceptions import InvalidValueError, LabelError, OptionError, ShapeError
 from caveat.nn import MLP, _laplace, laplace, losses
 from caveat.nn.layers import MeanVarianceHead
 
@@ -270,6 +271,37 @@ class Pair(nn.Module):
         return x, x
 
 
+@pytest.mark.parametrize("head", ["logits", "mean"])
+def test_a_weight_of_zero_leaves_a_sample_out(head):
+    module, y = network(3), CODES if head == "logits" else RNG.normal(size=(40, 3))
+    some = laplace(module, X, y, head=head, weight=np.r_[np.full(25, 2.0), np.zeros(15)])
+    only = laplace(module, X[:25], y[:25], head=head)
+    np.testing.assert_allclose(some.values, only.values, rtol=1e-6, atol=1e-9)
+    assert some.prior_std == pytest.approx(only.prior_std, rel=1e-6)
+
+
+def test_labels_and_weights_of_any_kind(set_warn_always):
+    module, expected = network(3), laplace(network(3), X, CODES, weight=WEIGHT)
+    for y in (np.array(["a", "b", "c"])[CODES], read_only(CODES), pd.Series(CODES.numpy())):
+        found = laplace(module, X, y, weight=read_only(WEIGHT))
+        np.testing.assert_allclose(found.values, expected.values)
+
+
+def read_only(values):
+    values = np.asarray(values).copy()
+    values.flags.writeable = False
+    return values
+
+
+@pytest.fixture
+def set_warn_always():
+    """Let torch warn of read-only arrays each time, not once."""
+    before = torch.is_warn_always_enabled()
+    torch.set_warn_always(True)
+    yield
+    torch.set_warn_always(before)
+
+
 def test_messages():
     module = network(3)
     with pytest.raises(OptionError, match=r"has no torch\.nn\.Linear"):
@@ -285,6 +317,12 @@ def test_messages():
         laplace(module, X, VALUES, head="mean")
     with pytest.raises(LabelError, match="each of 40 samples; got 39"):
         laplace(module, X, CODES[1:])
+    with pytest.raises(InvalidValueError, match="y holds NaN"):
+        laplace(module, X, np.full((40, 3), np.nan), head="mean")
+    gap = X.clone()
+    gap[7, 2] = np.nan
+    with pytest.raises(InvalidValueError, match="sample 7 of X gives the last layer NaN"):
+        laplace(module, gap, CODES)
     with pytest.raises(ShapeError, match="weight must be 40 numbers"):
         laplace(module, X, CODES, weight=-np.ones(40))
     with pytest.raises(OptionError, match='noise_std is for head="mean" and "mean-std"'):

@@ -12,7 +12,16 @@ from caveat.exceptions import LabelError, OptionError, ShapeError
 from caveat.nn import Copy, Training, losses, train
 from caveat.nn.lockstep import _features
 from caveat.nn.lockstep._batches import Batches
-from caveat.nn.lockstep.sources import Items, Joined, Parts, Stream, as_source, is_source
+from caveat.nn.lockstep.sources import (
+    Items,
+    Joined,
+    Parts,
+    Stream,
+    as_source,
+    blocks,
+    few_samples,
+    is_source,
+)
 from caveat.nn.noise import make_keys
 
 RNG = np.random.default_rng(0)
@@ -199,6 +208,9 @@ class TestDataSets:
         torch.testing.assert_close(source.pick(torch.tensor([1])), torch.tensor(X[1:2]))
         torch.testing.assert_close(source.pick(torch.tensor([61]))[0], torch.tensor(X[1:2]))
         assert len(source.digest()) > 32
+        few = [len(each) for each in blocks(source, torch.device("cpu"), 40)]
+        assert few == [40, 20, 1, 1]  # those of the second are tuples
+        assert len(few_samples(source, 100)) == 60
 
 
 class Order:

@@ -1,6 +1,7 @@
 """A model that is chosen among several: the right one, within the budget, and honestly told."""
 
 import pickle
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
@@ -267,6 +268,18 @@ class TestCheckpoint:
         assert "positive" in model.tried_.rows[1].reason
         assert AutoRegressor(given, **options).fit(X, y).tried_.rows[1].reason
 
+    def test_a_frame_is_the_same_whatever_was_asked_of_it(self, tmp_path):
+        X, y = numbers(60)
+        frame = pd.DataFrame(
+            {"a": X[:, 0], "b": pd.Series(X[:, 1] > 0).astype("Int64").mask(y > 1)}
+        )
+        for given in (frame, frame.copy()):
+            options = {"random_state": 0, "checkpoint": tmp_path, "folds": 2}
+            model = AutoRegressor(["linear"], **options).fit(given, y)
+            assert model.predict(given).shape == (60,)
+        with pytest.raises(OptionError, match="belongs to another experiment"):
+            AutoRegressor(["linear"], **options).fit(frame.fillna(1), y)
+
     def test_it_needs_a_seed(self, tmp_path):
         with pytest.raises(OptionError, match="checkpoint needs random_state to be an integer"):
             AutoRegressor(checkpoint=tmp_path).fit(*numbers(20))
@@ -362,6 +375,81 @@ def test_frames_that_networks_take_are_taken_by_all(kind):
     assert [row.reason for row in model.tried_] == [""] * 4
     assert model.chosen_ == "linear"
     assert model.score(X, y) > 0.9
+
+
+def as_objects(x):
+    return pd.Series(x.astype(object)).where(np.arange(len(x)) % 20 > 0, None)
+
+
+OTHER_TYPES = {
+    "objects": lambda x: x.astype(object),
+    "objects with gaps": as_objects,
+    "objects with NA": lambda x: as_objects(x).fillna(pd.NA),
+    "decimals": lambda x: [Decimal(f"{value:.12f}") for value in x],
+    "nullable": lambda x: pd.array(x, dtype="Float64"),
+    "nullable with gaps": lambda x: pd.Series(x).astype("Float64").mask(np.arange(len(x)) % 20 < 1),
+}
+
+
+@pytest.mark.parametrize("kind", OTHER_TYPES)
+@pytest.mark.parametrize("columns", [1, 2])
+def test_numbers_of_any_type_are_numbers_for_all(kind, columns):
+    x, y = numbers(120, noise=0.1)
+    other = pd.DataFrame({i: OTHER_TYPES[kind](x[:, i]) for i in range(columns)})
+    plain = pd.DataFrame({i: pd.to_numeric(other[i]).astype(float) for i in range(columns)})
+    given = {"linear": None, "forest": None, "boosting": None, "map": MAPRegressor(epochs=3)}
+    expected = AutoRegressor(given, folds=2, random_state=0).fit(plain, y)
+    model = AutoRegressor(given, folds=2, random_state=0).fit(other, y)
+    assert [row.reason for row in model.tried_] == [""] * 4
+    scores = [row.score for row in expected.tried_]
+    assert [row.score for row in model.tried_] == pytest.approx(scores, rel=1e-6)
+    assert model.predict(other) == pytest.approx(expected.predict(plain), rel=1e-6)
+    assert model.predict(other.iloc[:1]) == pytest.approx(expected.predict(plain[:1]), rel=1e-6)
+    seen = fits_table(LikeCatBoost(), other).fit(other, y)[-1].seen_
+    pd.testing.assert_frame_equal(seen, plain)
+    broken = other.astype(object)
+    broken.iloc[3, -1] = "text"
+    with pytest.raises(ValueError, match=f"column '?x?{columns - 1}'? must hold numbers"):
+        model.predict(broken)
+
+
+def test_arrays_for_a_model_of_frames():
+    X, y = table()
+    X["whole"] = pd.array([1, None, 3] * 40, dtype="Int64")
+    X.columns = range(4)
+    model = AutoRegressor(["linear"], folds=2, random_state=0).fit(X, y)
+    assert model.predict(X.to_numpy()) == pytest.approx(model.predict(X))
+
+
+def test_targets_keep_their_names():
+    X, y = numbers(60)
+    for given in (["forest"], {"map": MAPRegressor(epochs=2)}):
+        model = AutoRegressor(given, folds=2, random_state=0)
+        price = model.fit(X, pd.Series(y, index=range(9, 69), name="price"))
+        assert price.predict_distribution(X).targets.tolist() == ["price"]
+        assert price.predict_interval(X).targets.tolist() == ["price"]
+        both = model.fit(X, pd.DataFrame({"low": y, "high": y + 1}))
+        assert both.predict_distribution(X).targets.tolist() == ["low", "high"]
+        assert model.fit(X, y).predict_distribution(X).targets.tolist() == [0]
+
+
+def test_a_column_without_values_is_nothing_for_all():
+    X, y = numbers(120)
+    given = {"linear": None, "forest": None, "boosting": None, "map": MAPRegressor(epochs=3)}
+    for kind in (float, object, "Float64"):
+        frame = pd.DataFrame({"a": X[:, 0], "b": pd.Series([None] * 120).astype(kind)})
+        model = AutoRegressor(given, folds=2, random_state=0).fit(frame, y)
+        assert [row.reason for row in model.tried_] == [""] * 4
+    objects = np.where(X > 1, None, X.astype(object))
+    model = AutoRegressor(["linear", "boosting"], folds=2, random_state=0).fit(objects, y)
+    floats = AutoRegressor(["linear", "boosting"], folds=2, random_state=0)
+    floats.fit(objects.astype(float), y)
+    assert [row.score for row in model.tried_] == [row.score for row in floats.tried_]
+    with pytest.raises(OptionError, match="column 1 must hold numbers; got values such as 'a'"):
+        floats.fit(np.where([False, True], "a", objects), y)
+    array = np.where([True, False], X, np.nan)
+    model = AutoRegressor(given, folds=2, random_state=0).fit(array, y)
+    assert [row.reason for row in model.tried_] == [""] * 4
 
 
 class LikeCatBoost(RegressorMixin, BaseEstimator):

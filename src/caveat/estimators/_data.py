@@ -9,8 +9,8 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_array, check_consistent_length
 from sklearn.utils.validation import _check_sample_weight, _check_y, validate_data
 
-from .._arrays import is_frame, to_numpy, with_text_names
-from .._validation import check_number
+from .._arrays import as_array, is_frame, with_text_names
+from .._validation import as_class_labels, check_number
 from ..exceptions import InvalidValueError, LabelError, OptionError, ShapeError
 from . import _sources, _table
 from ._problem import Problem
@@ -186,9 +186,8 @@ def labels(model: "NetworkEstimator", y: Any, samples: Any) -> np.ndarray:
         raise LabelError(
             f"{type(model).__name__} requires y to be passed, but the target y is None"
         )
-    y = _check_y(
-        as_array(y), multi_output=model._numbers, y_numeric=model._numbers, estimator=model
-    )
+    y = as_array(y) if model._numbers else as_class_labels(as_array(y))
+    y = _check_y(y, multi_output=model._numbers, y_numeric=model._numbers, estimator=model)
     check_consistent_length(samples, y)
     return np.asarray(y)
 
@@ -326,11 +325,6 @@ def weighted_quantiles(
     below = weight[order].cumsum(axis=0)
     ranks = [(below >= level * below[-1]).argmax(axis=0) for level in levels]
     return np.take_along_axis(np.take_along_axis(values, order, 0), np.stack(ranks), 0)
-
-
-def as_array(value: Any) -> Any:
-    """Return tensors as arrays; frames stay, for the names of their columns."""
-    return to_numpy(value, "X").array if type(value).__module__.startswith("torch") else value
 
 
 def forget(model: BaseEstimator) -> None:

@@ -10,10 +10,11 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 
+from .._arrays import as_array
 from .._parallel import run_tasks
 from ..exceptions import OptionError, TrainingError
 from ._choice import decided
-from ._data import SampleCache, as_array
+from ._data import SampleCache
 from ._modules import SPREAD, has_spread
 from ._network import NetworkEstimator, Prepared
 from ._problem import Problem

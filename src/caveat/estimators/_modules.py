@@ -1,5 +1,6 @@
 """The network of an estimator: built for the data, or made by the user's module, and tried out."""
 
+import warnings
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -162,6 +163,12 @@ def try_out(model: "NetworkEstimator", X: Any) -> None:
     if model._pass_count() is not None:
         _check_random(model, network, samples)
     check_spread(model, output)
+    if name == "logits" and (output >= 0).all() and ((output.sum(-1) - 1).abs() < 1e-5).all():
+        warnings.warn(
+            "module returns numbers that sum to 1, as probabilities do, and the head takes logits; "
+            "leave out the softmax at its end",
+            stacklevel=4,
+        )
 
 
 def _few(X: Any) -> tuple[int | None, Any]:
@@ -171,7 +178,7 @@ def _few(X: Any) -> tuple[int | None, Any]:
     from ..nn.lockstep.sources import Stream, few_samples
 
     if isinstance(X, np.ndarray):
-        X = torch.from_numpy(X)
+        X = torch.from_numpy(X[:2].copy())  # torch warns of read-only arrays
     return None if isinstance(X, Stream) else min(2, len(X)), few_samples(X, 2)
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from .._arrays import as_array
 from .._constructors import declared
 from .._defaults import (
     ACTIVATION,
@@ -324,7 +325,7 @@ class NetworkEstimator(Savable, BaseEstimator):
         y = _data.labels(self, samples.y, range(samples.given))
         rows, weight = _data.used_rows(problem, samples)
         own = self._encode(y[rows], None if weight is None else weight[rows])
-        self._read_names(_data.as_array(samples.y))
+        self._read_names(as_array(samples.y))
         codes = self._codes(y, known=False)
         draw = generator(self.random_state)
         self.seed_ = int(draw.integers(2**62))
@@ -615,7 +616,7 @@ class NetworkEstimator(Savable, BaseEstimator):
             trained = self._trained()
             networks = [trained.module(i).to(device).eval() for i in range(len(trained))]
             _NETWORKS[self] = self._weights(), device, networks
-        rows = torch.from_numpy(X).to(device)
+        rows = torch.from_numpy(np.require(X, requirements=["C", "W"])).to(device)
         with torch.no_grad():
             return torch.stack([network(rows).float().cpu() for network in networks])
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import assert_all_finite
 
-from .._arrays import is_frame
+from .._arrays import column_numbers, holds_numbers, is_frame
 from ..exceptions import InvalidValueError
 
 MOST_ONE_HOT = 16
@@ -46,6 +46,10 @@ def learn_columns(X: Any, rows: Any = slice(None)) -> list[Column] | None:
 
 def encode(columns: list[Column], X: Any) -> np.ndarray:
     """Return a table as numbers; its columns are those that were learned, in the same order."""
+    names = [column["name"] for column in columns]
+    if is_frame(X) and list(X.columns) != names and set(X.columns) == set(names):
+        wanted, given = (", ".join(map(repr, each)) for each in (names, X.columns))
+        raise InvalidValueError(f"columns of X must be {wanted}, in this order; got {given}")
     pick = (lambda i: X.iloc[:, i]) if is_frame(X) else (lambda i: np.asarray(X)[:, i])
     parts: dict[str, list[np.ndarray]] = {NUMBER: [], "missing": [], ONE_HOT: [], EMBEDDED: []}
     for i, column in enumerate(columns):
@@ -108,10 +112,9 @@ def size_of(column: Column) -> int:
 def _learn(values: Any, name: Any, rows: Any) -> Column:
     from pandas import Period
 
-    kind = getattr(values.dtype, "kind", "O")
-    if kind in "mM":
+    if getattr(values.dtype, "kind", "O") in "mM":
         raise _of_dates(name)
-    if kind in "biufc" or _holds_numbers(values):
+    if holds_numbers(values):
         return _number(_numbers(values, name), name, rows)
     values = values.iloc[rows]
     known = values.dropna()
@@ -137,16 +140,6 @@ def _of_dates(name: Any) -> InvalidValueError:
     )
 
 
-def _holds_numbers(values: Any) -> bool:
-    """Whether a column without a type of numbers holds numbers only, not those of a categorical."""
-    if hasattr(values, "cat") or not len(values):
-        return False
-    known = values.dropna()
-    return not len(known) or all(
-        isinstance(value, int | float | np.number | np.bool_) for value in known
-    )
-
-
 def _number(numbers: np.ndarray, name: Any, rows: Any) -> Column:
     gaps = np.isnan(numbers)
     missing = gaps[rows]
@@ -161,15 +154,7 @@ def _number(numbers: np.ndarray, name: Any, rows: Any) -> Column:
 
 
 def _numbers(values: Any, name: Any) -> np.ndarray:
-    try:
-        if hasattr(values, "to_numpy"):
-            numbers = values.to_numpy(dtype=np.float64, na_value=np.nan)
-        else:
-            numbers = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InvalidValueError(
-            f"column {name!r} must hold numbers; got values such as {next(iter(values))!r}"
-        ) from None
+    numbers = column_numbers(values, name)
     assert_all_finite(numbers, allow_nan=True, input_name=f"column {name!r}")
     return numbers
 

@@ -26,17 +26,17 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from .._arrays import with_text_names
+from .._arrays import as_array, with_text_names
 from .._constructors import declared
 from .._defaults import MEMBERS
 from .._random import generator
-from .._validation import as_weights, check_flags, check_integer
+from .._validation import as_class_labels, as_weights, check_flags, check_integer
 from ..exceptions import InvalidValueError, LabelError, OptionError, ShapeError
-from ._data import as_array, forget
+from ._data import forget
 from ._fitting import fit_many
 from ._join import join_members
 from ._problem import Problem
-from .interface import PredictsClasses, PredictsIntervals, Savable, target_names
+from .interface import PredictsClasses, PredictsIntervals, Savable, target_names, with_target_names
 from .sklearn_models import one_member
 
 _TRIES = 1000
@@ -238,7 +238,7 @@ class EnsembleClassifier(ClassifierMixin, Ensemble, PredictsClasses):
     """
 
     def _targets(self, y: Any, weight: np.ndarray | None) -> np.ndarray:
-        y = column_or_1d(y, warn=True)
+        y = column_or_1d(as_class_labels(y), warn=True)
         assert_all_finite(y, input_name="y")
         check_classification_targets(y)
         self.classes_ = np.unique(y)
@@ -284,9 +284,7 @@ class EnsembleRegressor(RegressorMixin, Ensemble, PredictsIntervals):
 
     def predict_distribution(self, X: Any) -> Any:
         """Return the members' predictions, stacked: Gaussian or Quantiles."""
-        prediction = super().predict_distribution(X)
-        names = getattr(self, "targets_", prediction.targets)
-        return prediction._trusted({**prediction._fields(), "targets": names})
+        return with_target_names(super().predict_distribution(X), self)
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the mean over members of what they predict: (samples,), or (samples, targets)."""

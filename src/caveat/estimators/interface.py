@@ -27,6 +27,12 @@ def target_names(y: Any, count: int) -> np.ndarray | None:
         return None
 
 
+def with_target_names(prediction: Any, model: Any) -> Any:
+    """Return a prediction of numbers with the names that a model has for its targets, if any."""
+    names = getattr(model, "targets_", prediction.targets)
+    return prediction._trusted({**prediction._fields(), "targets": names})
+
+
 class PredictsClasses:
     """Probabilities and the most probable class."""
 

@@ -4,6 +4,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from .._arrays import as_array
 from .._constructors import declared
 from .._defaults import PASSES
 from .._validation import check_integer, check_number
@@ -105,7 +106,7 @@ class Laplace(AfterTraining, WithPrior):
             setattr(made, name, value)
         inputs = _data.new_inputs(made, X)
         codes = made._codes(_data.labels(made, y, inputs), known=True)
-        weight = None if sample_weight is None else np.asarray(_data.as_array(sample_weight))
+        weight = None if sample_weight is None else np.asarray(as_array(sample_weight))
         count = len(next(iter(made.state_.values())))
         made._find_posterior(inputs, codes, [slice(None)] * count, [weight] * count)
         return made

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import to_numpy
-from .._validation import LARGEST, check_number
+from .._arrays import as_array
+from .._validation import LARGEST, as_class_labels, check_number
 from ..exceptions import InvalidValueError, LabelError, OptionError, ShapeError
 from ..predictions import Gaussian
 from ..uncertainty.decompositions import DECOMPOSITIONS
@@ -217,8 +217,7 @@ def as_inputs(X: Any) -> Any:
         return X
     if _is_source(X):
         raise OptionError(f"X must be an array, a frame or a tensor; got a {type(X).__name__}")
-    if type(X).__module__.startswith("torch"):
-        return to_numpy(X, "X").array
+    X = as_array(X)
     if hasattr(X, "tocsr"):
         return X.tocsr()
     return X if hasattr(X, "shape") else np.asarray(X)
@@ -227,9 +226,7 @@ def as_inputs(X: Any) -> Any:
 def _labels(y: Any, name: str) -> np.ndarray:
     if y is None:
         raise LabelError(f"{name} is None; the labels of all samples are needed")
-    if type(y).__module__.startswith("torch"):
-        y = to_numpy(y, name).array
-    labels = np.asarray(y)
+    labels = np.asarray(as_class_labels(as_array(y), name))
     if labels.ndim == 2 and labels.shape[1] == 1:
         labels = labels[:, 0]
     if labels.ndim != 1:

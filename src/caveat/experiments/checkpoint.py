@@ -6,6 +6,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from .._arrays import is_frame
 from .._validation import is_integer
 from .._writing import PARTIAL, read_json, write_json
 from ..exceptions import FileFormatError, OptionError
@@ -93,6 +94,14 @@ def mark_of(arrays: tuple[Any, ...], *settings: Any) -> str:
     """Return a fingerprint of all that decides the result."""
     import joblib
 
-    digest = hashlib.sha256(joblib.hash(arrays).encode())
+    digest = hashlib.sha256(joblib.hash(tuple(map(_without_cache, arrays))).encode())
     digest.update(repr(settings).encode())
     return digest.hexdigest()
+
+
+def _without_cache(value: Any) -> Any:
+    """Return a frame with objects in place of nullable numbers, which remember what was asked."""
+    if not is_frame(value):
+        return value
+    nullable = [name for name, kind in value.dtypes.items() if hasattr(kind, "numpy_dtype")]
+    return value.astype(dict.fromkeys(nullable, object)) if nullable else value

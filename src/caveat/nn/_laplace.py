@@ -16,9 +16,10 @@ import torch
 from torch import Tensor, nn
 
 from .._validation import check_choice, check_integer, check_number
-from ..exceptions import LabelError, OptionError, ShapeError
+from ..exceptions import InvalidValueError, LabelError, OptionError, ShapeError
 from ._inputs import as_inputs, place, precision, rows_of
 from ._outputs import Prediction, to_prediction
+from .lockstep._problem import as_target
 
 __all__ = ["LastLayerPosterior", "laplace"]
 
@@ -192,7 +193,7 @@ def laplace(
     head : {"logits", "mean", "mean-std"}, default="logits"
         What the outputs mean.
     weight : array of shape (samples,), optional
-        How much each sample counts; only ratios matter.
+        How much each sample counts; only ratios matter, and a weight of 0 leaves the sample out.
     prior_std : float, optional
         Standard deviation :math:`s` of the prior of the last layer's weights; by default the one of
         the greatest marginal likelihood, which is unique.
@@ -236,9 +237,13 @@ def laplace(
     start = 0
     for phi, output in _passed(module, layer, X, made.per_row):
         rows = slice(start, start + len(phi))
+        known = torch.isfinite(phi).all(1)
+        if not bool(known.all()):
+            sample = start + int((~known).nonzero()[0])
+            raise InvalidValueError(f"sample {sample} of X gives the last layer NaN or infinity")
         made.add(phi, output, labels[rows].to(phi.device), counts[rows].to(phi))
         start += len(phi)
-    return made.finish(module, layer, prior_std, noise_std, len(labels))
+    return made.finish(module, layer, prior_std, noise_std, int((counts > 0).sum()))
 
 
 class _Sums:
@@ -459,19 +464,18 @@ def _passed(module: nn.Module, layer: str, X: Any, per_row: int) -> Any:
 
 
 def _labels(y: Any, rows: int, head: str) -> Tensor:
-    values = torch.as_tensor(np.asarray(y))
-    if len(values) != rows:
-        raise LabelError(f"y must have one entry for each of {rows} samples; got {len(values)}")
-    if head == "logits":
-        return values
-    values = values.double()
+    if head == "logits":  # the curvature of a softmax does not depend on the labels
+        if len(y) != rows:
+            raise LabelError(f"y must have one entry for each of {rows} samples; got {len(y)}")
+        return torch.zeros(rows)
+    values = as_target(y, rows, "y").double()
     return values[:, None] if values.dim() == 1 else values
 
 
 def _counts(weight: Any, rows: int) -> Tensor:
     if weight is None:
         return torch.ones(rows, dtype=torch.float64)
-    counts = torch.as_tensor(np.asarray(weight)).double()
+    counts = torch.tensor(np.asarray(weight), dtype=torch.float64)
     if counts.shape != (rows,) or not bool((counts >= 0).all()) or not bool(counts.sum() > 0):
         raise ShapeError(f"weight must be {rows} numbers that are not negative, and not all 0")
-    return counts * (rows / counts.sum())
+    return counts * ((counts > 0).sum() / counts.sum())

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._constructors import declared
 from .._random import RandomState, generator
-from .._validation import as_column, as_weights, check_fraction, check_integer
+from .._validation import as_class_labels, as_column, as_weights, check_fraction, check_integer
 from ..estimators import Wrapped, from_sklearn, save
 from ..exceptions import LabelError, OptionError, ShapeError, UnsupportedPredictionError
 from ..predictions import Gaussian, GaussianLogits, Quantiles
@@ -123,6 +123,7 @@ class Repaired(BaseEstimator):
         if y is None:
             raise OptionError("fit requires y to be passed, but the target y is None")
         X, y = indexable(X, y)
+        y = as_class_labels(y) if _of_classes(self) else y
         truth = np.asarray(y)
         if truth.ndim == 2 and truth.shape[1] == 1:
             truth = column_or_1d(truth, warn=True)

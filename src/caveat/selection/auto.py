@@ -12,12 +12,17 @@ from sklearn.utils import assert_all_finite, check_array, column_or_1d, indexabl
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._arrays import with_text_names
+from .._arrays import as_array, with_text_names
 from .._constructors import declared
 from .._random import RandomState, generator
-from .._validation import as_column, as_weights, check_integer, check_number
+from .._validation import as_class_labels, as_column, as_weights, check_integer, check_number
 from ..estimators import member_predictions, save
-from ..estimators.interface import PredictsClasses, PredictsIntervals
+from ..estimators.interface import (
+    PredictsClasses,
+    PredictsIntervals,
+    target_names,
+    with_target_names,
+)
 from ..evaluation.answers import Answer
 from ..exceptions import LabelError, OptionError, ShapeError
 from ..experiments.checkpoint import Folder, check_seed, mark_of
@@ -120,7 +125,7 @@ class AutoModel(BaseEstimator):
             )
         if issparse(X):
             raise OptionError("sparse X is not supported; pass X.toarray()")
-        X, y = indexable(with_text_names(X), y)
+        X, y = indexable(with_text_names(as_array(X)), as_array(y))
         validate_data(self, X, skip_check_array=True)
         truth = self._truth(y)
         samples = len(truth)
@@ -247,7 +252,7 @@ class AutoModel(BaseEstimator):
                 f"X must have shape (samples, {self.n_features_in_}); got {shape}. Reshape "
                 "your data: X.reshape(1, -1) if it is one sample"
             )
-        X = with_text_names(X, self)
+        X = with_text_names(as_array(X), self)
         validate_data(self, X, reset=False, skip_check_array=True)
         return member_predictions(self.model_, X)
 
@@ -305,7 +310,7 @@ class AutoClassifier(ClassifierMixin, AutoModel, PredictsClasses):
     """
 
     def _truth(self, y: Any) -> NDArray[Any]:
-        y = column_or_1d(y, warn=True)
+        y = column_or_1d(as_class_labels(y), warn=True)
         assert_all_finite(y, input_name="y")
         check_classification_targets(y)
         self.classes_, counts = np.unique(y, return_counts=True)
@@ -338,6 +343,8 @@ class AutoRegressor(RegressorMixin, AutoModel, PredictsIntervals):
     ----------
     measure_ : str
         The score that decided.
+    targets_ : ndarray of shape (targets,)
+        Names of the targets, where ``y`` was a frame or a series with a name.
 
     Examples
     --------
@@ -354,13 +361,21 @@ class AutoRegressor(RegressorMixin, AutoModel, PredictsIntervals):
     _numbers = True
 
     def _truth(self, y: Any) -> NDArray[Any]:
-        y = check_array(y, dtype=np.float64, ensure_2d=False, input_name="y")
-        if y.ndim == 2 and y.shape[1] == 1:
-            y = column_or_1d(y, warn=True)
-        return y
+        truth = check_array(y, dtype=np.float64, ensure_2d=False, input_name="y")
+        if truth.ndim == 2 and truth.shape[1] == 1:
+            truth = column_or_1d(truth, warn=True)
+        self.__dict__.pop("targets_", None)
+        names = target_names(y, 1 if truth.ndim == 1 else truth.shape[1])
+        if names is not None:
+            self.targets_ = names
+        return truth
 
     def _measures(self, prediction: Any) -> list[str]:
         return [measures_of(prediction)[0]]
+
+    def predict_distribution(self, X: Any) -> Any:
+        """Return the prediction of the chosen model, member by member."""
+        return with_target_names(super().predict_distribution(X), self)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the mean, or the median of quantiles: (samples,), or (samples, targets).

@@ -111,28 +111,31 @@ class Items(Source):
 
 
 class Joined(Source):
-    """Samples to learn from, and behind them those that are held out."""
+    """Samples to learn from, and behind them those that are held out: ``both``.
+
+    No batch has samples of the two, which may come in different forms.
+    """
 
     def __init__(self, first: Any, second: Any) -> None:
         super().__init__(first.module, first.device)
-        self._both = first, second
+        self.both = first, second
 
     def __len__(self) -> int:
-        return sum(map(len, self._both))
+        return sum(map(len, self.both))
 
     def pick(self, rows: Tensor) -> Any:
         """Return some samples of one of the two."""
-        first, second = self._both
+        first, second = self.both
         held = int(rows[0]) >= len(first)
         return second.pick(rows - len(first)) if held else first.pick(rows)
 
     def to(self, device: Any) -> "Joined":
         """Return the same for batches on a device."""
-        return Joined(*(each.to(device) for each in self._both))
+        return Joined(*(each.to(device) for each in self.both))
 
     def digest(self) -> bytes:
         """Return what tells these samples from others."""
-        return b"".join(each.digest() for each in self._both)
+        return b"".join(each.digest() for each in self.both)
 
 
 class Stream(Source):
@@ -243,6 +246,7 @@ def few_samples(X: Any, count: int) -> Any:
     """Return a batch of the first samples."""
     if isinstance(X, Stream):
         return next(X.inputs())
+    X = X.both[0] if isinstance(X, Joined) else X
     rows = torch.arange(min(count, len(X)))
     return X.pick(rows) if isinstance(X, Ragged) else X[rows]
 
@@ -267,6 +271,10 @@ def blocks(X: Any, device: torch.device, size: int) -> Iterator[Any]:
     X = X if isinstance(X, Tensor) else X.to(device)
     if isinstance(X, Stream):
         yield from X.inputs()
+        return
+    if isinstance(X, Joined):
+        for each in X.both:
+            yield from blocks(each, device, size)
         return
     for start in range(0, len(X), size):
         rows = range(start, min(start + size, len(X)))
