@@ -161,6 +161,30 @@ def test_a_folder_with_partitions_has_them_as_columns(tmp_path):
     assert_same(whole, direct(TABLE.sort_by("sex")))
 
 
+@pytest.mark.parametrize("end", ["csv", "feather", "jsonl", "of all kinds"])
+def test_a_folder_of_other_files(tmp_path, end):
+    ends = ["csv", "parquet", "feather"] if end == "of all kinds" else [end] * 3
+    (tmp_path / "sub").mkdir()
+    for i, own in enumerate(ends):
+        written(TABLE.slice(8000 * i, 8000), tmp_path / ("sub" if i == 2 else ".") / f"{i}.{own}")
+    (tmp_path / "_SUCCESS").touch()
+    assert_same(caveat.summarize(tmp_path, group="sex"), direct())
+
+
+def test_folders_that_cannot_be_read(tmp_path):
+    with pytest.raises(FileFormatError, match=r"the folder .* has no files"):
+        caveat.summarize(tmp_path)
+    (tmp_path / "sex=f").mkdir()
+    written(TABLE.slice(0, 10), tmp_path / "sex=f" / "0.csv")
+    with pytest.raises(FileFormatError, match=r"0\.csv is no Parquet file; a folder such as sex=f"):
+        caveat.summarize(tmp_path, group="sex")
+
+
+def test_parquet_of_any_name(tmp_path):
+    pq.write_table(TABLE, tmp_path / "000000_0")
+    assert_same(caveat.summarize(tmp_path, group="sex"), direct())
+
+
 def test_batches_of_predictions():
     def batches():
         for start in range(0, ROWS, 7000):
