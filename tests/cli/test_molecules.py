@@ -81,8 +81,12 @@ def test_a_calibration_is_kept_with_the_model(file, capsys):
     run(capsys, "fit", "table.csv", "--target", "y", "--target", "half", "--calibrate", 0.3, code=2)
 
 
-@pytest.mark.parametrize(("column", "more"), [("kind", ()), ("code", ("--classes",))])
+@pytest.mark.parametrize(
+    ("column", "more"), [("kind", ()), ("code", ("--classes",)), ("mixed", ("--classes",))]
+)
 def test_classes(file, capsys, column, more):
+    file["mixed"] = np.where(file["code"] + np.arange(60) % 5 > 1, "2", "other")
+    file.to_csv("table.csv", index=False)
     given = ("--target", column, *more, *QUICK, "--method", "mc-dropout")
     run(capsys, "fit", "table.csv", *given, "-o", "m.safetensors")
     run(capsys, "predict", "table.csv", "--model", "m.safetensors", "-o", "p.csv")
@@ -205,6 +209,8 @@ def test_rows_that_are_no_molecules(file, capsys):
         (["fit", "table.csv", "--target", "empty"], "no molecule has a value in 'empty'"),
         (["fit", "table.csv", "--target", "kind", "--target", "kind2"], "a classifier has one"),
         (["fit", "table.csv", "--target", "y", "--on-error", "guess"], "on_error must be"),
+        (["fit", "table.csv", "--target", "about"], "'about' has numbers, and '>3' in row 2; mend"),
+        (["evaluate", "text.parquet", "--target", "y"], "'y' has numbers written as text; mend or"),
         (["predict", "table.csv", "--model", "other.npz"], "holds a Gaussian, not a network"),
         (["predict", "p.csv", "--model", "m.safetensors"], "has a column 'mean' already"),
         (["evaluate", "table.csv", "--target", "y", "--split", "oldest"], "split must be"),
@@ -223,7 +229,9 @@ def test_rows_that_are_no_molecules(file, capsys):
     ],
 )  # fmt: skip
 def test_mistakes_are_one_line(file, capsys, arguments, words):
-    file.assign(empty=np.nan, kind2=file["kind"]).to_csv("table.csv", index=False)
+    about = [None, ">3", *map(str, Y[2:])]
+    file.assign(empty=np.nan, kind2=file["kind"], about=about).to_csv("table.csv", index=False)
+    file.assign(y=file["y"].astype(str)).to_parquet("text.parquet")
     file.assign(mean=0.0).to_csv("p.csv", index=False)
     file[file["kind"] == "chain"].to_csv("few.csv", index=False)
     caveat.Gaussian([1.0], [1.0]).save("other.npz")
