@@ -277,6 +277,15 @@ def test_batches_and_groups_of_which_no_sample_counts(make, n):
         parts[0].evaluate()
 
 
+def test_hardly_any_sample_counts():
+    prediction, y, _ = binary(n=40_000)
+    weight = (np.arange(40_000) == 5).astype(float)
+    result = caveat.summarize(prediction, y, sample_weight=weight)
+    assert not result.kept.weight.any()
+    with pytest.raises(InvalidValueError, match="none of the 10,000 random samples that the summ"):
+        result.evaluate()
+
+
 def test_the_share_of_a_class_of_which_no_sample_counts_is_zero():
     prediction, y, _ = binary(n=12_000)
     weight = (np.asarray(y) == 0) * np.random.default_rng(0).random(12_000)

@@ -126,6 +126,11 @@ class _FromStates:
         """Return rows that stand for all samples, with their weights."""
         kept = self.summary.kept
         assert kept is not None
+        if kept.weight is not None and not kept.weight.any():
+            raise InvalidValueError(
+                f"none of the {len(kept):,} random samples that the summary keeps has a weight "
+                "above 0; leave samples of weight 0 out of the source"
+            )
         return kept.prediction, kept.y, relative_weights(kept.weight, len(kept))
 
     def _has(self, question: Question) -> bool:
