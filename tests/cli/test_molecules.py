@@ -156,7 +156,6 @@ def test_targets_are_compared_by_name(file, capsys):
     [
         (["y", "half"], ["y"], "predicts 'y', 'half', but --target names 'y'; name each of its"),
         (["y", "half"], ["y", "code"], "predicts 'y', 'half', but --target names 'y', 'code'"),
-        (["y", "half"], ["y", "y"], "predicts 'y', 'half', but --target names 'y', 'y'"),
         (["y"], ["y", "half"], "predicts one target, but --target names 'y', 'half'"),
         (["kind"], ["y", "half"], "predicts one target, but --target names 'y', 'half'"),
     ],
@@ -167,6 +166,16 @@ def test_other_targets_are_an_error(file, capsys, learned, targets, words):
     options = [part for name in targets for part in ("--target", name)]
     said = run(capsys, "evaluate", "table.csv", *options, "--model", "m.safetensors", code=2)
     assert f"caveat: the model {words}" in said.err
+
+
+def test_values_that_are_no_classes_of_the_model(file, capsys):
+    file.assign(share=file["code"] + 0.5).to_csv("table.csv", index=False)
+    run(capsys, "fit", "table.csv", "--target", "code", "--classes", *QUICK, "-o", "m.safetensors")
+    given = ("--model", "m.safetensors", "--resamples", 0)
+    run(capsys, "evaluate", "table.csv", "--target", "code", *given)
+    for column, words in (("share", "y of sample 0 is 0.5"), ("kind", "y has labels of type <U5")):
+        said = run(capsys, "evaluate", "table.csv", "--target", column, *given, code=2)
+        assert f"caveat: {words}, but the classes are 0, 1" in said.err
 
 
 @pytest.mark.parametrize("calibrated", [False, True])
@@ -209,6 +218,7 @@ def test_rows_that_are_no_molecules(file, capsys):
         (["fit", "table.csv", "--target", "empty"], "no molecule has a value in 'empty'"),
         (["fit", "table.csv", "--target", "kind", "--target", "kind2"], "a classifier has one"),
         (["fit", "table.csv", "--target", "y", "--on-error", "guess"], "on_error must be"),
+        (["fit", "table.csv", "--target", "y", "--target", "y"], "--target names 'y' twice"),
         (["fit", "table.csv", "--target", "about"], "'about' has numbers, and '>3' in row 2; mend"),
         (["evaluate", "text.parquet", "--target", "y"], "'y' has numbers written as text; mend or"),
         (["predict", "table.csv", "--model", "other.npz"], "holds a Gaussian, not a network"),

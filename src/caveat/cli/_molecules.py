@@ -45,6 +45,9 @@ class Input:
 
         check_jobs(self.jobs)
         check_choice(self.on_error, "on_error", ("raise", "drop"))
+        twice = [name for i, name in enumerate(targets) if name in targets[:i]]
+        if twice:
+            raise OptionError(f"--target names {twice[0]!r} twice")
         source = open_source(path)
         _check_column(path, source, self.smiles, "--smiles")
         for name in targets:
@@ -376,6 +379,8 @@ def evaluate_command(
 
 def _truth(prediction: Any, data: Table) -> Any:
     """Return the values that were predicted; several targets go by their names."""
+    import pandas as pd
+
     of_classes = hasattr(prediction, "classes")
     predicted = [""] if of_classes else [str(name) for name in prediction.targets.tolist()]
     if len(predicted) == len(data.targets) == 1:
@@ -385,8 +390,11 @@ def _truth(prediction: Any, data: Table) -> Any:
                 "check that they are the same quantity in the same unit",
                 stacklevel=2,
             )
-        whole = of_classes and prediction.classes.dtype.kind in "iu"
-        return data.y[:, 0].astype(np.int64) if whole else data.y[:, 0]
+        y = data.y[:, 0]
+        if not (of_classes and prediction.classes.dtype.kind in "iu"):
+            return y
+        numbers = pd.to_numeric(y, errors="coerce")
+        return numbers.astype(np.int64) if (numbers % 1 == 0).all() else y
     if sorted(predicted) != sorted(data.targets):
         known = ", ".join(map(repr, predicted)) if len(predicted) > 1 else "one target"
         raise OptionError(
