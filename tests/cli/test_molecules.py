@@ -220,6 +220,7 @@ def test_rows_that_are_no_molecules(file, capsys):
         (["fit", "table.csv", "--target", "y", "--on-error", "guess"], "on_error must be"),
         (["fit", "table.csv", "--target", "y", "--target", "y"], "--target names 'y' twice"),
         (["fit", "table.csv", "--target", "about"], "'about' has numbers, and '>3' in row 2; mend"),
+        (["fit", "table.csv", "--target", "far"], "'far' is infinite in row 3; mend or empty it"),
         (["evaluate", "text.parquet", "--target", "y"], "'y' has numbers written as text; mend or"),
         (["predict", "table.csv", "--model", "other.npz"], "holds a Gaussian, not a network"),
         (["predict", "p.csv", "--model", "m.safetensors"], "has a column 'mean' already"),
@@ -239,8 +240,10 @@ def test_rows_that_are_no_molecules(file, capsys):
     ],
 )  # fmt: skip
 def test_mistakes_are_one_line(file, capsys, arguments, words):
-    about = [None, ">3", *map(str, Y[2:])]
-    file.assign(empty=np.nan, kind2=file["kind"], about=about).to_csv("table.csv", index=False)
+    about, far = [None, ">3", *map(str, Y[2:])], np.where(np.arange(60) == 2, np.inf, Y)
+    file.assign(empty=np.nan, kind2=file["kind"], about=about, far=far).to_csv(
+        "table.csv", index=False
+    )
     file.assign(y=file["y"].astype(str)).to_parquet("text.parquet")
     file.assign(mean=0.0).to_csv("p.csv", index=False)
     file[file["kind"] == "chain"].to_csv("few.csv", index=False)

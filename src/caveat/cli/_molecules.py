@@ -113,10 +113,13 @@ def _values(source: Any, name: str) -> Any:
 
 
 def _check_uniform(path: Path, name: str, values: Any) -> None:
-    """Raise if text is mostly numbers, but for cells such as ">3": each would be a class."""
+    """Raise on infinity, and on text that is mostly numbers: each would be a class."""
     import pandas as pd
 
     if values.dtype.kind != "U":
+        if np.isinf(values).any():
+            row = int(np.isinf(values).argmax())
+            raise OptionError(f"{path}: {name!r} is infinite in row {row + 1}; mend or empty it")
         return
     known = np.flatnonzero(values != "")
     number = np.isfinite(pd.to_numeric(values[known], errors="coerce"))
