@@ -1,3 +1,5 @@
+from decimal import Decimal
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -33,6 +35,23 @@ def test_numbers_keep_their_order():
     assert attribute.values == ("9", "10")
     (truth,) = attributes([True, False, True], 3)
     assert truth.values == ("False", "True")
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        np.array([0.1, 2.0, 1.5]),
+        np.array([0.1, 2.0, 1.5], dtype=np.float32),
+        [Decimal("0.10"), Decimal("2.00"), Decimal("1.5000")],
+        pa.array([0.1, 2.0, 1.5], type=pa.float32()),
+        pd.Series([0.1, 2.0, 1.5, None], dtype="float32"),
+        pd.Series([0.1, 2.0, 1.5, None], dtype="Float32"),
+    ],
+    ids=repr,
+)
+def test_names_of_numbers_do_not_depend_on_their_precision(column):
+    (attribute,) = attributes({"g": column}, len(column))
+    assert [name for name in attribute.values if name != MISSING] == ["0.1", "1.5", "2"]
 
 
 @pytest.mark.parametrize(

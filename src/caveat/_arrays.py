@@ -104,10 +104,12 @@ def _from_torch(tensor: Any) -> Loaded:
 
 
 def _from_series(series: Any) -> NDArray[Any]:
-    if series.dtype.kind in "iufb":  # nullable columns would come as objects
-        return (
-            series.to_numpy(dtype=float, na_value=np.nan) if series.hasnans else series.to_numpy()
-        )
+    kind = series.dtype
+    if kind.kind in "iufb":  # nullable columns would come as objects
+        if not series.hasnans:
+            return series.to_numpy()
+        own = getattr(kind, "numpy_dtype", kind) if kind.kind == "f" else float
+        return series.to_numpy(dtype=own, na_value=np.nan)
     return series.to_numpy(dtype=object)
 
 

@@ -4,6 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -146,7 +147,7 @@ def _attribute(name: str, column: NDArray[Any], length: int) -> Attribute:
         )
     codes = np.full(length, len(distinct), dtype=np.intp)
     codes[~missing] = inverse
-    values = [value_name(value) for value in distinct.tolist()]
+    values = [value_name(value) for value in plain_values(distinct)]
     return Attribute(name, (*values, MISSING) if missing.any() else tuple(values), codes)
 
 
@@ -159,9 +160,18 @@ def _plain(known: NDArray[Any]) -> NDArray[Any]:
 
 def value_name(value: Any) -> str:
     """Return a value as text: 1.0 is "1", as the same numbers may be floats in another file."""
+    if isinstance(value, Decimal):
+        text = format(value, "f")
+        return text.rstrip("0").rstrip(".") if "." in text else text
     # Beyond 2 ** 53 a float does not tell whole numbers apart.
     whole = isinstance(value, float) and abs(value) < 2**53 and value == int(value)
     return str(int(value)) if whole else str(value)
+
+
+def plain_values(values: NDArray[Any]) -> list[Any]:
+    """Return values of Python: 0.1 in single precision is the 0.1 of another file in double."""
+    short = values.dtype.kind == "f" and values.dtype.itemsize < 8
+    return [float(str(value)) for value in values] if short else list(values.tolist())
 
 
 def value_names(values: NDArray[Any]) -> NDArray[np.str_]:
@@ -169,4 +179,4 @@ def value_names(values: NDArray[Any]) -> NDArray[np.str_]:
     if values.dtype.kind != "f":
         return values.astype(str)
     distinct, inverse = np.unique(values, return_inverse=True)
-    return np.array([value_name(value) for value in distinct.tolist()], dtype=str)[inverse]
+    return np.array([value_name(value) for value in plain_values(distinct)], dtype=str)[inverse]

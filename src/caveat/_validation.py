@@ -245,12 +245,17 @@ def check_fraction(value: Any, name: str) -> float:
     return fraction
 
 
+NONE_COUNTS = "sample_weight is 0 for every sample; at least one must count"
+
 _LARGEST_WEIGHT = 1e70
 """Products of a few larger weights would overflow, those of smaller ones would be 0."""
 
 
-def as_weights(sample_weight: Any, length: int) -> FloatArray | None:
-    """Return weights that are not negative and not all 0; None where all samples count alike."""
+def as_weights(sample_weight: Any, length: int, *, zero: bool = False) -> FloatArray | None:
+    """Return weights that are not negative; None where all samples count alike.
+
+    All are 0 only if these samples are some of many (``zero``).
+    """
     if sample_weight is None:
         return None
     weight, _, _ = as_floats(sample_weight, "sample_weight")
@@ -262,8 +267,10 @@ def as_weights(sample_weight: Any, length: int) -> FloatArray | None:
     check_finite(weight, "sample_weight", ("sample",))
     check_not_negative(weight, "sample_weight", ("sample",), "a sample counts 0 times or more")
     largest = weight.max(initial=0.0)
-    if not largest > 0:
-        raise InvalidValueError("sample_weight is 0 for every sample; at least one must count")
+    if largest == 0:
+        if zero:
+            return weight
+        raise InvalidValueError(NONE_COUNTS)
     if not 1 / _LARGEST_WEIGHT <= largest <= _LARGEST_WEIGHT:
         raise InvalidValueError(
             f"sample_weight goes up to {largest:g}, and sums of such weights are not exact; scale "

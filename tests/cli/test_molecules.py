@@ -81,8 +81,12 @@ def test_a_calibration_is_kept_with_the_model(file, capsys):
     run(capsys, "fit", "table.csv", "--target", "y", "--target", "half", "--calibrate", 0.3, code=2)
 
 
-@pytest.mark.parametrize(("column", "more"), [("kind", ()), ("code", ("--classes",))])
+@pytest.mark.parametrize(
+    ("column", "more"), [("kind", ()), ("code", ("--classes",)), ("mixed", ("--classes",))]
+)
 def test_classes(file, capsys, column, more):
+    file["mixed"] = np.where(file["code"] + np.arange(60) % 5 > 1, "2", "other")
+    file.to_csv("table.csv", index=False)
     given = ("--target", column, *more, *QUICK, "--method", "mc-dropout")
     run(capsys, "fit", "table.csv", *given, "-o", "m.safetensors")
     run(capsys, "predict", "table.csv", "--model", "m.safetensors", "-o", "p.csv")
@@ -152,7 +156,6 @@ def test_targets_are_compared_by_name(file, capsys):
     [
         (["y", "half"], ["y"], "predicts 'y', 'half', but --target names 'y'; name each of its"),
         (["y", "half"], ["y", "code"], "predicts 'y', 'half', but --target names 'y', 'code'"),
-        (["y", "half"], ["y", "y"], "predicts 'y', 'half', but --target names 'y', 'y'"),
         (["y"], ["y", "half"], "predicts one target, but --target names 'y', 'half'"),
         (["kind"], ["y", "half"], "predicts one target, but --target names 'y', 'half'"),
     ],
@@ -163,6 +166,16 @@ def test_other_targets_are_an_error(file, capsys, learned, targets, words):
     options = [part for name in targets for part in ("--target", name)]
     said = run(capsys, "evaluate", "table.csv", *options, "--model", "m.safetensors", code=2)
     assert f"caveat: the model {words}" in said.err
+
+
+def test_values_that_are_no_classes_of_the_model(file, capsys):
+    file.assign(share=file["code"] + 0.5).to_csv("table.csv", index=False)
+    run(capsys, "fit", "table.csv", "--target", "code", "--classes", *QUICK, "-o", "m.safetensors")
+    given = ("--model", "m.safetensors", "--resamples", 0)
+    run(capsys, "evaluate", "table.csv", "--target", "code", *given)
+    for column, words in (("share", "y of sample 0 is 0.5"), ("kind", "y has labels of type <U5")):
+        said = run(capsys, "evaluate", "table.csv", "--target", column, *given, code=2)
+        assert f"caveat: {words}, but the classes are 0, 1" in said.err
 
 
 @pytest.mark.parametrize("calibrated", [False, True])
@@ -205,6 +218,10 @@ def test_rows_that_are_no_molecules(file, capsys):
         (["fit", "table.csv", "--target", "empty"], "no molecule has a value in 'empty'"),
         (["fit", "table.csv", "--target", "kind", "--target", "kind2"], "a classifier has one"),
         (["fit", "table.csv", "--target", "y", "--on-error", "guess"], "on_error must be"),
+        (["fit", "table.csv", "--target", "y", "--target", "y"], "--target names 'y' twice"),
+        (["fit", "table.csv", "--target", "about"], "'about' has numbers, and '>3' in row 2; mend"),
+        (["fit", "table.csv", "--target", "far"], "'far' is infinite in row 3; mend or empty it"),
+        (["evaluate", "text.parquet", "--target", "y"], "'y' has numbers written as text; mend or"),
         (["predict", "table.csv", "--model", "other.npz"], "holds a Gaussian, not a network"),
         (["predict", "p.csv", "--model", "m.safetensors"], "has a column 'mean' already"),
         (["evaluate", "table.csv", "--target", "y", "--split", "oldest"], "split must be"),
@@ -223,7 +240,11 @@ def test_rows_that_are_no_molecules(file, capsys):
     ],
 )  # fmt: skip
 def test_mistakes_are_one_line(file, capsys, arguments, words):
-    file.assign(empty=np.nan, kind2=file["kind"]).to_csv("table.csv", index=False)
+    about, far = [None, ">3", *map(str, Y[2:])], np.where(np.arange(60) == 2, np.inf, Y)
+    file.assign(empty=np.nan, kind2=file["kind"], about=about, far=far).to_csv(
+        "table.csv", index=False
+    )
+    file.assign(y=file["y"].astype(str)).to_parquet("text.parquet")
     file.assign(mean=0.0).to_csv("p.csv", index=False)
     file[file["kind"] == "chain"].to_csv("few.csv", index=False)
     caveat.Gaussian([1.0], [1.0]).save("other.npz")

@@ -109,7 +109,7 @@ def test_merge(folder, capsys, tmp_path):
     assert not (tmp_path / "no.caveat").exists()
 
 
-@pytest.mark.parametrize("way", ["summary", "glob", "files", "large", "parts"])
+@pytest.mark.parametrize("way", ["summary", "glob", "files", "folder", "large", "parts"])
 def test_evaluate_gives_the_same_table(folder, capsys, monkeypatch, way, tmp_path):
     code, text, _ = run(
         capsys, "evaluate", folder / "all.parquet", "--group", "sex", "--json", *FAST
@@ -122,6 +122,10 @@ def test_evaluate_gives_the_same_table(folder, capsys, monkeypatch, way, tmp_pat
         files, options = [folder / "week.caveat"], []
     if way == "files":
         files = [folder / f"day-{i}.parquet" for i in range(3)]
+    if way == "folder":
+        files = [tmp_path]
+        for i in range(3):
+            pq.write_table(pq.read_table(folder / f"day-{i}.parquet"), tmp_path / f"{i}.parquet")
     if way == "parts":
         options = []
         files = [tmp_path / f"{i}.caveat" for i in range(3)]

@@ -185,6 +185,23 @@ def test_short_types_lose_no_more_than_their_own_rounding(dtype, step, classes):
         assert abs(found[name] - wanted) <= factor * step + tiny / exact.min().item(), name
 
 
+@pytest.mark.parametrize("classes", [2, 3, 100])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
+def test_rows_of_short_types_are_those_of_a_prediction(dtype, classes):
+    """Their sum is 1 in their own precision; a prediction divides by it."""
+    logits, codes = sample(classes, scale=1.0)
+    p = logits.softmax(1).to(dtype)
+    single = p[:, 1] if classes == 2 else p
+    pairs = [(p, caveat.Categorical(p))]
+    if classes == 2:
+        pairs.append((single, caveat.Categorical.from_binary(single)))
+    for given, prediction in pairs:
+        found = values(fed(Metrics("probabilities", classes), given, codes))
+        for name in set(found) - BY_CELLS:
+            wanted = expected(name, prediction.mean, codes.numpy())
+            assert found[name] == pytest.approx(wanted, abs=1e-9), name
+
+
 def test_a_single_column_is_the_second_of_two_classes():
     logits, codes = sample(2)
     whole = values(fed(Metrics("logits", 2), logits, codes))

@@ -127,7 +127,8 @@ PATHS = [
     ("metrics --task sorting", "--task must be one of"),
     # Which file.
     ("evaluate {}/none.csv", "does not exist"),
-    ("evaluate {}", "is a folder; give one file"),
+    ("evaluate {}", "cannot be read: Error creating dataset"),
+    ("triage {} --risk 0.1 --split 0.5", "is a folder; give one file"),
     ("evaluate {}/table.xlsx", "has an ending that is not known"),
     ("evaluate {}/empty.csv", "is empty"),
     # What is in it.

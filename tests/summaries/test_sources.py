@@ -2,6 +2,7 @@
 
 import os
 import re
+from decimal import Decimal
 from itertools import pairwise
 
 import numpy as np
@@ -158,6 +159,30 @@ def test_a_folder_with_partitions_has_them_as_columns(tmp_path):
     )
     whole = caveat.summarize(tmp_path, group="sex", progress=True)
     assert_same(whole, direct(TABLE.sort_by("sex")))
+
+
+@pytest.mark.parametrize("end", ["csv", "feather", "jsonl", "of all kinds"])
+def test_a_folder_of_other_files(tmp_path, end):
+    ends = ["csv", "parquet", "feather"] if end == "of all kinds" else [end] * 3
+    (tmp_path / "sub").mkdir()
+    for i, own in enumerate(ends):
+        written(TABLE.slice(8000 * i, 8000), tmp_path / ("sub" if i == 2 else ".") / f"{i}.{own}")
+    (tmp_path / "_SUCCESS").touch()
+    assert_same(caveat.summarize(tmp_path, group="sex"), direct())
+
+
+def test_folders_that_cannot_be_read(tmp_path):
+    with pytest.raises(FileFormatError, match=r"the folder .* has no files"):
+        caveat.summarize(tmp_path)
+    (tmp_path / "sex=f").mkdir()
+    written(TABLE.slice(0, 10), tmp_path / "sex=f" / "0.csv")
+    with pytest.raises(FileFormatError, match=r"0\.csv is no Parquet file; a folder such as sex=f"):
+        caveat.summarize(tmp_path, group="sex")
+
+
+def test_parquet_of_any_name(tmp_path):
+    pq.write_table(TABLE, tmp_path / "000000_0")
+    assert_same(caveat.summarize(tmp_path, group="sex"), direct())
 
 
 def test_batches_of_predictions():
@@ -359,6 +384,54 @@ def test_percent(tmp_path):
     assert moved < 10  # of numbers at the end of a cell
     with pytest.raises(InvalidValueError, match="percent=True"):
         caveat.summarize(table)
+
+
+@pytest.mark.parametrize("dictionary", [False, True])
+def test_numbers_of_other_precision_and_decimals_are_the_same_groups(tmp_path, dictionary):
+    n, numbers = 400, np.array([0.1, 0.2, 1.5, 2.0])
+    rng = np.random.default_rng(0)
+    p, y, own = rng.random(n), rng.integers(0, 2, n), np.arange(n) % 4
+    exact = [Decimal(str(number)) for number in numbers[own]]
+    columns = [
+        pa.array(numbers[own]),
+        pa.array(numbers[own].astype(np.float32), mask=np.arange(n) == 0),
+        pa.array(exact, type=pa.decimal128(9, 2)),
+        pa.array(exact, type=pa.decimal128(9, 4)),
+    ]
+    for i, column in enumerate(columns):
+        column = column.dictionary_encode() if dictionary else column
+        pq.write_table(pa.table({"p": p, "y": y, "g": column}), tmp_path / f"{i}.parquet")
+    whole = caveat.summarize(tmp_path, group="g")
+    sizes = {value: part.samples for value, part in whole.groups()["g"].items()}
+    assert sizes == {"0.1": 399, "0.2": 400, "1.5": 400, "2": 400, "(missing)": 1}
+    from caveat.files import read_predictions
+
+    for i in range(4):
+        read = read_predictions(tmp_path / f"{i}.parquet", group="g", missing="group")
+        groups = caveat.summarize(read.prediction, read.y, groups=read.groups).groups()
+        assert {*groups["g"]} - {"(missing)"} == {"0.1", "0.2", "1.5", "2"}
+
+
+def test_decimals_are_labels_and_clusters_as_other_numbers_are(tmp_path):
+    p, y, who = TABLE["p"].to_numpy()[:600], TABLE["y"].to_pylist()[:600], [*range(40)] * 15
+    for i, (kind, made) in enumerate([(pa.decimal128(9, 2), Decimal), (pa.int8(), int)]):
+        columns = {"y": pa.array(map(made, y), kind), "who": pa.array(map(made, who), kind)}
+        pq.write_table(pa.table({"p": p, **columns}), tmp_path / f"{i}.parquet")
+    whole = caveat.summarize(tmp_path, target="y", cluster="who")
+    assert dict(whole.about.shared)["classes"] == (0, 1)
+    assert len(set(whole.kept.cluster)) == 40
+
+
+@pytest.mark.parametrize(
+    ("column", "words"),
+    [
+        (pa.array([[1], [2]]), "'g' must have one value a row"),
+        (pa.array([b"1", b"2"]), "'g' is not UTF-8 text"),
+    ],
+)
+def test_what_cannot_be_a_group(column, words):
+    with pytest.raises(CaveatError, match=words):
+        caveat.summarize(pa.table({"p": [0.2, 0.7], "y": [0, 1], "g": column}), group="g")
 
 
 @pytest.mark.parametrize("end", ["parquet", "csv", "folder"])

@@ -242,6 +242,57 @@ def test_weights_over_ten_orders_of_magnitude():
         assert row.value == pytest.approx(exact.value, rel=0.05, abs=loose), row
 
 
+@pytest.mark.parametrize("make", [binary, classes, gaussian])
+@pytest.mark.parametrize("n", [900, 12_000])
+def test_batches_and_groups_of_which_no_sample_counts(make, n):
+    prediction, y, _ = make(n=n)
+    rng = np.random.default_rng(0)
+    weight, group = np.repeat(rng.choice([0.0, 1.0, 2.0], n // 100), 100), rng.choice(["a", "b"], n)
+    weight[:100], group[:50], weight[100] = 0, "c", 2
+    given = {"sample_weight": weight, "groups": {"g": group}}
+    whole = caveat.summarize(prediction, y, **given)
+    parts = [
+        summarize_batch(
+            prediction.take(rows), y[rows], sample_weight=weight[rows], groups={"g": group[rows]},
+            start=rows[0],
+        )
+        for rows in np.split(np.arange(n), n // 100)
+    ]  # fmt: skip
+    mine, exact = whole.evaluate(resamples=20, random_state=0), caveat.evaluate(
+        prediction, y, resamples=20, random_state=0, **given
+    )  # fmt: skip
+    joined = caveat.merge(parts).evaluate(resamples=20, random_state=0)
+    for row, other in zip(mine.rows, joined.rows, strict=True):
+        assert row.key == other.key
+        assert (row.value, row.low) == pytest.approx((other.value, other.low), nan_ok=True)
+    for evaluation in (mine, exact):
+        for row in evaluation.rows:
+            assert "c" not in (row.reference, row.category) or np.isnan(row.value)
+        assert sum(row.category == "c" for row in evaluation.rows) > 5
+        assert "g=c" not in str(evaluation.verdict())
+        if make is not gaussian:
+            chart = caveat.charts.reliability(evaluation, group="g")
+            assert set(chart.numbers["group"]) == {"a", "b"}
+    with pytest.raises(InvalidValueError, match="sample_weight is 0 for every sample"):
+        parts[0].evaluate()
+
+
+def test_hardly_any_sample_counts():
+    prediction, y, _ = binary(n=40_000)
+    weight = (np.arange(40_000) == 5).astype(float)
+    result = caveat.summarize(prediction, y, sample_weight=weight)
+    assert not result.kept.weight.any()
+    with pytest.raises(InvalidValueError, match="none of the 10,000 random samples that the summ"):
+        result.evaluate()
+
+
+def test_the_share_of_a_class_of_which_no_sample_counts_is_zero():
+    prediction, y, _ = binary(n=12_000)
+    weight = (np.asarray(y) == 0) * np.random.default_rng(0).random(12_000)
+    totals = caveat.summarize(prediction, y, sample_weight=weight).evaluate(resamples=0).totals
+    assert totals["", ""].means[1][1] == 0
+
+
 def test_counts_are_the_same_by_the_fast_way():
     prediction, y, groups = binary()
     from caveat._groups import attributes

@@ -31,13 +31,16 @@ def by_group(
         has = f"its groups are {names}" if names else "it has none; pass groups= to evaluate"
         raise OptionError(f"the evaluation has no group {group!r}; {has}")
     (attribute,) = matching
-    sizes = np.bincount(attribute.codes)
-    largest = np.sort(np.argsort(-sizes, kind="stable")[:MOST])
+    weight = evaluation.sample_weight
+    codes = attribute.codes if weight is None else attribute.codes[weight > 0]
+    sizes = np.bincount(codes)
+    there = np.count_nonzero(sizes)  # of a group no sample may count
+    largest = np.sort(np.argsort(-sizes, kind="stable")[: min(there, MOST)])
     made = {
         attribute.values[code]: make(np.flatnonzero(attribute.codes == code)) for code in largest
     }
     chart = overlay(made, read, bands=len(made) <= _BANDS)
-    left = len(sizes) - len(made)
+    left = there - len(made)
     numbers = dict(chart.numbers)
     return replace(
         chart,

@@ -39,18 +39,23 @@ class Input:
     )
     jobs: int | None = option("Processes that read molecules.")
 
-    def read(self, path: Path, targets: list[str]) -> "Table":
-        """Read the molecules of a file, and their values."""
+    def read(self, path: Path, targets: list[str], classes: bool = False) -> "Table":
+        """Read the molecules of a file, and their values, which may be named to be classes."""
         from ..molecules import featurize, molecule_report
 
         check_jobs(self.jobs)
         check_choice(self.on_error, "on_error", ("raise", "drop"))
+        twice = [name for i, name in enumerate(targets) if name in targets[:i]]
+        if twice:
+            raise OptionError(f"--target names {twice[0]!r} twice")
         source = open_source(path)
         _check_column(path, source, self.smiles, "--smiles")
         for name in targets:
             _check_column(path, source, name, "--target")
         texts = source.read([self.smiles], [self.smiles])[self.smiles].to_pylist()
         values = {name: _values(source, name) for name in targets}
+        for name, own in () if classes else values.items():
+            _check_uniform(path, name, own)
         y = np.stack(list(values.values()), axis=1) if values else None
         report = molecule_report(texts, y)
         lines = report.lines(first=1)
@@ -105,6 +110,28 @@ def _values(source: Any, name: str) -> Any:
     if pd.api.types.is_bool_dtype(column) or not pd.api.types.is_numeric_dtype(column):
         return column.astype(object).where(column.notna(), "").astype(str).to_numpy(dtype=str)
     return column.to_numpy(dtype=np.float64)
+
+
+def _check_uniform(path: Path, name: str, values: Any) -> None:
+    """Raise on infinity, and on text that is mostly numbers: each would be a class."""
+    import pandas as pd
+
+    if values.dtype.kind != "U":
+        if np.isinf(values).any():
+            row = int(np.isinf(values).argmax())
+            raise OptionError(f"{path}: {name!r} is infinite in row {row + 1}; mend or empty it")
+        return
+    known = np.flatnonzero(values != "")
+    number = np.isfinite(pd.to_numeric(values[known], errors="coerce"))
+    if 2 * number.sum() > len(known):
+        words = "numbers written as text"
+        if not number.all():
+            row = known[number.argmin()]
+            words = f"numbers, and {values[row].item()!r} in row {row + 1}"
+        raise OptionError(
+            f"{path}: {name!r} has {words}; mend or empty such cells, or add --classes if these "
+            "are classes"
+        )
 
 
 def _check_column(path: Path, source: Any, name: str, role: str) -> None:
@@ -203,7 +230,7 @@ def fit_command(
         check_fraction(calibrate, "calibrate")
         if len(target) > 1:
             raise OptionError("--calibrate is for one target")
-    data = table.read(file, target).known()
+    data = table.read(file, target, network.classes).known()
     model = _fitted(network, data, calibrate)
     model.save(output)
     say(f"{len(data.graphs):,} molecules, {network.method}: {output}")
@@ -325,7 +352,7 @@ def evaluate_command(
     check_files(output, report)
     check_choice(split, "split", KINDS)
     check_fraction(test, "test")
-    data = table.read(file, target).known()
+    data = table.read(file, target, network.classes).known()
     if model is not None:
         fitted, known = _loaded(model), None
     else:
@@ -355,6 +382,8 @@ def evaluate_command(
 
 def _truth(prediction: Any, data: Table) -> Any:
     """Return the values that were predicted; several targets go by their names."""
+    import pandas as pd
+
     of_classes = hasattr(prediction, "classes")
     predicted = [""] if of_classes else [str(name) for name in prediction.targets.tolist()]
     if len(predicted) == len(data.targets) == 1:
@@ -364,8 +393,11 @@ def _truth(prediction: Any, data: Table) -> Any:
                 "check that they are the same quantity in the same unit",
                 stacklevel=2,
             )
-        whole = of_classes and prediction.classes.dtype.kind in "iu"
-        return data.y[:, 0].astype(np.int64) if whole else data.y[:, 0]
+        y = data.y[:, 0]
+        if not (of_classes and prediction.classes.dtype.kind in "iu"):
+            return y
+        numbers = pd.to_numeric(y, errors="coerce")
+        return numbers.astype(np.int64) if (numbers % 1 == 0).all() else y
     if sorted(predicted) != sorted(data.targets):
         known = ", ".join(map(repr, predicted)) if len(predicted) > 1 else "one target"
         raise OptionError(

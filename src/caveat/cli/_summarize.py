@@ -168,6 +168,8 @@ def _reason(files: list[str]) -> str | None:
     path = Path(files[0])
     if has_magic(files[0]) and not path.exists():
         return f"{len(glob(files[0], recursive=True))} files"
+    if path.is_dir():
+        return f"the files in {path}"
     if not path.is_file():
         return None
     if path.suffix.lower() in (".parquet", ".pq"):

@@ -69,17 +69,22 @@ class EvaluationContext:
     def ask(self, asked: list[Question], rows: np.ndarray | None) -> list[Answer]:
         """Answer all questions for all samples, or for some rows of them.
 
-        Samples without a true value of a target are left out of the questions on it.
+        Samples without a true value of a target are left out of the questions on it. Where none
+        counts, the answer is not a number.
         """
-        answers: list[Answer] = [Answer(np.nan, None, samples=0)] * len(asked)
+        answers: list[Answer] = [Answer(np.nan, None)] * len(asked)
         for known, places in by_known(asked):
-            chosen, weight = rows, self.weight
+            chosen, weight, number = rows, self.weight, None
             if known is not None:
                 chosen = known if rows is None else np.intersect1d(known, rows)
-                if not len(chosen) or not (weight is None or weight[chosen].any()):
-                    continue
-                weight = None if weight is None else weight * weight_scale(weight[known])
-            number = None if known is None or chosen is None else len(chosen)
+                number = len(chosen)
+            nothing = chosen is not None and weight is not None and not weight[chosen].any()
+            if nothing or number == 0:
+                for i in places:
+                    answers[i] = Answer(np.nan, None, samples=None if known is None else 0)
+                continue
+            if known is not None and weight is not None:
+                weight = weight * weight_scale(weight[known])
             some = [asked[i] for i in places]
             for i, answer in zip(places, self._ask(some, chosen, weight), strict=True):
                 answers[i] = replace(answer, samples=number)

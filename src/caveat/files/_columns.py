@@ -66,7 +66,7 @@ def labels(column: Any, name: str) -> Labels:
         import pyarrow as pa
 
         column = pa.chunked_array([pa.array(column[:, 0])])
-    column = _text_checked(_plain(column), name)
+    column = text_checked(_plain(column), name)
     encoded = _encoded(column)
     values = encoded.dictionary.to_pylist()
     missing = [v is None or v == "" or (isinstance(v, float) and np.isnan(v)) for v in values]
@@ -92,8 +92,9 @@ def group(column: Any, name: str) -> Any:
         return pd.Series(column.to_numpy(), name=name)
     if pa.types.is_floating(kind):
         return pd.Series(column.to_numpy(), name=name)
-    encoded = _encoded(_text_checked(column, name))
-    words = [None if v is None or v == "" else str(v) for v in encoded.dictionary.to_pylist()]
+    encoded = _encoded(text_checked(column, name))
+    known = encoded.dictionary.to_pylist()
+    words = [None if v is None or v == "" else value_name(v) for v in known]
     codes = np.nan_to_num(encoded.indices.to_numpy(zero_copy_only=False), nan=len(words))
     shared = np.array([*words, None], dtype=object)  # one object for each value, not for each row
     return pd.Series(shared[codes.astype(np.intp)], dtype=object, name=name)
@@ -106,7 +107,7 @@ def identifiers(column: Any, name: str) -> NDArray[Any]:
     column = _one_axis(column, name)
     if pa.types.is_integer(column.type) and not column.null_count:
         return column.to_numpy()
-    values = _text_checked(column, name).to_pylist()
+    values = text_checked(column, name).to_pylist()
     missing = np.array([value is None or value == "" or value != value for value in values])
     if missing.any():
         _refuse_missing(missing, name, "name")
@@ -166,10 +167,10 @@ def _merged(values: list[Label], codes: NDArray[np.intp]) -> Labels:
 
 
 def _uniform(values: list[Any]) -> list[Any]:
-    """Labels that can be sorted and shown: dates become text."""
+    """Labels that can be sorted and shown: dates and decimals become text."""
     if all(isinstance(v, bool | int | float | str) for v in values):
         return values
-    return [str(v) for v in values]
+    return [value_name(v) for v in values]
 
 
 def _encoded(column: Any) -> Any:
@@ -192,7 +193,8 @@ def _one_axis(column: Any, name: str) -> Any:
     return _plain(column)
 
 
-def _text_checked(column: Any, name: str) -> Any:
+def text_checked(column: Any, name: str) -> Any:
+    """Return a column; raise if it holds lists, records or bytes."""
     import pyarrow as pa
 
     if pa.types.is_binary(column.type) or pa.types.is_large_binary(column.type):

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._groups import MISSING, MOST_VALUES, Attribute, value_name
+from .._groups import MISSING, MOST_VALUES, Attribute, plain_values, value_name
 from ..exceptions import LabelError, OptionError
 from ._attributes import Attributes
 from ._build import BuildOptions, PredictionColumns, match
-from ._columns import labels
+from ._columns import labels, text_checked
 from ._recognize import Choice
 from .read import PredictionTable, _table, find_roles, read_predictions
 
@@ -238,7 +238,7 @@ def group_attribute(column: Any, name: str, written: bool = False) -> Attribute:
     written : bool, default=False
         Whether numbers come as text, as a text file has them.
     """
-    words, codes = _numbered(column) or _listed(column, written)
+    words, codes = _numbered(column) or _listed(text_checked(column, name), written)
     values = tuple(dict.fromkeys(words))
     if len(values) > MOST_VALUES:
         raise OptionError(
@@ -268,8 +268,15 @@ def _numbered(column: Any) -> tuple[list[str], NDArray[Any]] | None:
 
 def _listed(column: Any, written: bool) -> tuple[list[str], NDArray[Any]]:
     """Return the values and the place of each row's, by Arrow's dictionary."""
+    import pyarrow as pa
+
     encoded = _encoded(column)
-    words = [_word(value, written) for value in encoded.dictionary.to_pylist()]
+    known = encoded.dictionary
+    if pa.types.is_floating(known.type):
+        values = plain_values(known.to_numpy(zero_copy_only=False))
+    else:
+        values = known.to_pylist()
+    words = [_word(value, written) for value in values]
     if encoded.indices.null_count:
         return [*words, MISSING], encoded.indices.fill_null(len(words)).to_numpy()
     return words, encoded.indices.to_numpy()

@@ -14,6 +14,10 @@ from .read import column_names
 __all__ = ["ending", "file_batches", "listed", "readable", "stream_names"]
 
 _ARROW = (".arrow", ".feather", ".ipc")
+_CSV, _JSON = (".csv", ".tsv"), (".jsonl", ".ndjson")
+
+NOT_PARQUET = (*_CSV, *_JSON, *_ARROW, ".npz")
+"""The endings of files of other kinds than Parquet."""
 
 
 def file_batches(
@@ -34,9 +38,9 @@ def file_batches(
     import pyarrow as pa
 
     with readable(path):
-        if ending(path) in (".csv", ".tsv"):
+        if ending(path) in _CSV:
             yield from _csv(path, names, text, numbers, written)
-        elif ending(path) in (".jsonl", ".ndjson"):
+        elif ending(path) in _JSON:
             yield from _json(path, names, numbers)
         elif ending(path) in _ARROW and (reader := _ipc(path)) is not None:
             for batch in reader:
@@ -56,7 +60,7 @@ def stream_names(path: Path, **written: Any) -> list[str]:
     """
     if path.is_file() and path.stat().st_size:
         with readable(path):
-            if ending(path) in (".jsonl", ".ndjson"):
+            if ending(path) in _JSON:
                 return list(_json_lines(path).schema.names)
             if ending(path) in _ARROW and (reader := _ipc(path)) is not None:
                 return list(reader.schema.names)

@@ -9,7 +9,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from .._validation import FloatArray, as_floats
+from .._validation import DOUBLE_TOLERANCE, FloatArray, as_floats
 from ..exceptions import InvalidValueError, LabelError, ShapeError
 from ..metrics import METRICS, State
 from ._loss_inputs import as_codes
@@ -82,7 +82,7 @@ class ClassSums:
         """Return outputs of shape (samples, classes)."""
         single = preds.dim() == 1 or (preds.dim() == 2 and preds.shape[1] == 1)
         if single and self.classes == 2:
-            second = preds.reshape(-1)
+            second = preds.reshape(-1).double()  # 1 - p in bfloat16 would be another number
             first = torch.zeros_like(second) if self.head == "logits" else 1 - second
             return torch.stack([first, second], dim=1)
         if preds.dim() != 2 or preds.shape[1] != self.classes:
@@ -100,8 +100,12 @@ class ClassSums:
             usable = p.sum(1) > 0.5  # not if a logit is NaN or infinite
         else:
             p = rows.double()
+            whole = p.sum(1, keepdim=True)
+            off = (whole - 1).abs()
+            usable = (off[:, 0] <= _tolerance(rows.dtype)) & (p.amin(1) >= 0)
+            # Rows in a lower precision are divided by their sum, as those of a prediction are.
+            p = torch.where(off > DOUBLE_TOLERANCE, p / whole, p)
             logarithm = p.log()
-            usable = ((p.sum(1) - 1).abs() <= _tolerance(rows.dtype)) & (p.amin(1) >= 0)
         known = (codes >= 0) & (codes < self.classes)
         sums["bad"].add_(torch.stack([~usable, ~known]).sum(1))
         # `values` raises if anything is invalid; until then it must fit into the tables.

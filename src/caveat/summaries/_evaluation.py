@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from .._groups import attributes
 from .._parallel import one_thread_of_blas
 from .._random import RandomState, generator
-from .._validation import FloatArray, check_fraction, check_integer
+from .._validation import NONE_COUNTS, FloatArray, check_fraction, check_integer
 from ..evaluation import Comparison, Evaluation
 from ..evaluation.answers import (
     Answer,
@@ -25,7 +25,7 @@ from ..evaluation.answers import (
 from ..evaluation.comparison import compared
 from ..evaluation.questions import Question, by_share, questions, wanted_metrics
 from ..evaluation.result import TRUE_CLASS, Curves
-from ..exceptions import OptionError
+from ..exceptions import InvalidValueError, OptionError
 from ..metrics import METRICS
 from ..metrics.states import grid_sums, made_state, value_of
 from ..metrics.units import UNITS
@@ -63,6 +63,8 @@ def evaluate_summary(
             "this summary was made without true values, so that nothing can be evaluated; "
             "caveat.drift says whether the predictions changed"
         )
+    if not summary.parts[ALL].mass:
+        raise InvalidValueError(NONE_COUNTS)
     confidence = check_fraction(confidence, "confidence")
     check_integer(resamples, "resamples", 0)
     seed = int(generator(random_state).integers(2**63))
@@ -124,6 +126,11 @@ class _FromStates:
         """Return rows that stand for all samples, with their weights."""
         kept = self.summary.kept
         assert kept is not None
+        if kept.weight is not None and not kept.weight.any():
+            raise InvalidValueError(
+                f"none of the {len(kept):,} random samples that the summary keeps has a weight "
+                "above 0; leave samples of weight 0 out of the source"
+            )
         return kept.prediction, kept.y, relative_weights(kept.weight, len(kept))
 
     def _has(self, question: Question) -> bool:
@@ -140,7 +147,9 @@ class _FromStates:
         return result | self.summary.groups()
 
     def ask(self, asked: list[Question], part: Part) -> list[Answer]:
-        """Answer questions for the samples of a part."""
+        """Answer questions for the samples of a part; where none counts, there is no answer."""
+        if not part.mass:
+            return [Answer(float("nan"), None)] * len(asked)
         return [self._answer(question, part.state(key_of(question))) for question in asked]
 
     def _answer(self, question: Question, state: Any) -> Answer:

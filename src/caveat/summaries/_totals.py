@@ -22,7 +22,7 @@ def totals_of(summary: Summary) -> dict[Place, Totals]:
     return {
         place: _totals(part, len(classes), shares if place == ALL else (), summary.about.weighted)
         for place, part in places.items()
-        if part.samples
+        if part.mass
     }
 
 
@@ -68,7 +68,7 @@ def _of_states(part: Part, shares: tuple[float, ...]) -> tuple[float | None, Mea
     second = part.distributions.get(("probability", ""))
     off = _gaps(part, "positive_calibration_error")
     if second is not None and off is not None:
-        means[1] = second.mean, second.mean - float(off.sum())
+        means[1] = second.mean, shares[1] if shares else second.mean - float(off.sum())
     each = _gaps(part, "classwise_calibration_error")
     if len(shares) > 2 and each is not None:
         for k, gaps in enumerate(np.split(each * len(shares), len(shares))):

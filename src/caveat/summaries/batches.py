@@ -99,7 +99,7 @@ def summarize_batch(
         prediction.align(y)  # every true value must be known
     if truth is not None and truth.dtype == object:
         truth = _without_objects(prediction, truth)
-    weight = as_weights(sample_weight, samples)
+    weight = as_weights(sample_weight, samples, zero=True)
     about = about_of(
         prediction, truth=y is not None, weighted=weight is not None,
         clustered=cluster is not None, groups=[one.name for one in given], metrics=metrics,

@@ -9,9 +9,9 @@ from typing import Any
 
 from .._renamed import suggestion
 from .._validation import check_choice
-from ..exceptions import OptionError
+from ..exceptions import FileFormatError, OptionError
 from ..files.batches import WRITTEN, batch_options
-from ..files.streams import ending, readable
+from ..files.streams import NOT_PARQUET, ending, readable
 from ..predictions import Container
 from ..predictions.given import as_prediction
 from . import _inputs
@@ -163,11 +163,11 @@ def open_input(source: Any, columns: dict[str, Any]) -> Input:
 
     paths = _paths(source)
     if paths is not None:
-        if len(paths) == 1 and paths[0].is_dir() and (plain := _parquet_files(paths[0])):
-            paths = plain
-        elif len(paths) == 1 and paths[0].is_dir():
-            with readable(paths[0]):
-                return Dataset(pyarrow.dataset.dataset(paths[0], partitioning="hive"))
+        if len(paths) == 1 and paths[0].is_dir():
+            folder, paths = paths[0], _files_in(paths[0])
+            if not paths:
+                with readable(folder):
+                    return Dataset(pyarrow.dataset.dataset(folder, partitioning="hive"))
         if {ending(path) for path in paths} == {".npz"}:
             return Whole(paths, columns)
         written = {name: columns[name] for name in WRITTEN if name in columns}
@@ -189,16 +189,24 @@ def open_input(source: Any, columns: dict[str, Any]) -> Input:
     )
 
 
-def _parquet_files(folder: Path) -> list[Path]:
-    """Return the files of a folder, if all are Parquet and none is in a partition; else none."""
-    files = []
-    for path in sorted(folder.rglob("*")):
-        inside = path.relative_to(folder).parts
-        if path.is_file() and not any(part.startswith((".", "_")) for part in inside):
-            if ending(path) not in PARQUET or any("=" in part for part in inside[:-1]):
-                return []
-            files.append(path)
-    return files
+def _files_in(folder: Path) -> list[Path]:
+    """Return the files of a folder; none if they are in partitions, or Parquet of any name."""
+    every = {path: path.relative_to(folder).parts for path in sorted(folder.rglob("*"))}
+    files = {
+        path: inside for path, inside in every.items()
+        if path.is_file() and not any(part.startswith((".", "_")) for part in inside)
+    }  # fmt: skip
+    if not files:
+        raise FileFormatError(f"the folder {folder} has no files")
+    others = [path for path in files if ending(path) in NOT_PARQUET]
+    if not any("=" in part for inside in files.values() for part in inside[:-1]):
+        known = all(path in others or ending(path) in PARQUET for path in files)
+        return list(files) if known else []
+    if others:
+        raise FileFormatError(
+            f"{others[0]} is no Parquet file; a folder such as sex=f is a column of these only"
+        )
+    return []
 
 
 def _paths(source: Any) -> list[Path] | None:
