@@ -47,7 +47,7 @@ def test_numbers_keep_their_order():
         pd.Series([0.1, 2.0, 1.5, None], dtype="float32"),
         pd.Series([0.1, 2.0, 1.5, None], dtype="Float32"),
     ],
-    ids=repr,
+    ids=["double", "single", "decimal", "arrow", "pandas", "nullable"],
 )
 def test_names_of_numbers_do_not_depend_on_their_precision(column):
     (attribute,) = attributes({"g": column}, len(column))
