@@ -20,7 +20,8 @@ Reading a state takes it, too: torch holds a lock of its own while it makes the 
 thread that asks for it then keeps the interpreter's, so that both wait without end.
 """
 
-if hasattr(os, "register_at_fork"):  # a process may be forked while a thread holds it
+if hasattr(os, "register_at_fork"):  # pragma: no branch - Windows has no forks
+    # While another thread holds it, which is not in the new process.
     os.register_at_fork(after_in_child=GENERATORS_LOCK._at_fork_reinit)
 
 
