@@ -84,6 +84,7 @@ def test_draws_go_on_where_they_ended():
     torch.testing.assert_close(torch.cat(parts), whole)
 
 
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")  # of Python 3.12 and later
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the system cannot fork")
 def test_a_forked_process_is_not_locked_out():
     with ThreadPoolExecutor(1) as pool, GENERATORS_LOCK:
