@@ -172,6 +172,17 @@ def test_unknown_labels_are_named_with_their_part_before_training(classes, part,
         technique_grid({"LR": Unused()}, data)
 
 
+def test_labels_as_objects_are_those_of_their_type(classes):
+    objects = {name: (X, y.astype(object)) for name, (X, y) in classes.items()}
+    made, expected = (
+        technique_grid({"LR": LogisticRegression()}, data, random_state=0)
+        for data in (objects, classes)
+    )
+    for name, one in made.predictions.items():
+        assert one.classes.tolist() == [0, 1]
+        np.testing.assert_allclose(one.mean, expected.predictions[name].mean)
+
+
 def test_a_class_that_calibration_lacks_is_an_error_before_training(classes):
     class Unused(LogisticRegression):
         def fit(self, X, y):

@@ -15,7 +15,14 @@ from sklearn.base import clone, is_classifier
 from .._arrays import missing_among, to_numpy
 from .._groups import attributes
 from .._random import RandomState, generator
-from .._validation import as_column, as_labels, check_fraction, check_integer, encode_labels
+from .._validation import (
+    as_class_labels,
+    as_column,
+    as_labels,
+    check_fraction,
+    check_integer,
+    encode_labels,
+)
 from .._writing import replacing
 from ..evaluation import Comparison, compare
 from ..evaluation.recommend import Recommendation
@@ -219,7 +226,7 @@ def technique_grid(
     ['adaptive', 'global', 'local']
     """
     parts = _checked(models, data)
-    _check_test(models, parts, groups, cluster)
+    parts = _usable(models, parts, groups, cluster)
     confidence = check_fraction(confidence, "confidence")
     folder = None if cache is None else _folder(cache)
     check_integer(time_repeats, "time_repeats", 0)
@@ -284,8 +291,13 @@ def _checked(models: Any, data: Any) -> dict[str, tuple[Any, Any]]:
     return {name: (pair[0], pair[1]) for name, pair in data.items()}
 
 
-def _check_test(models: Any, parts: dict[str, tuple[Any, Any]], groups: Any, cluster: Any) -> None:
-    """Raise before any training on what the comparison could not use."""
+def _usable(
+    models: Any, parts: dict[str, tuple[Any, Any]], groups: Any, cluster: Any
+) -> dict[str, tuple[Any, Any]]:
+    """Return the parts, with labels of one type.
+
+    Raise before any training on what the comparison could not use.
+    """
     for name, (X, y) in parts.items():
         if hasattr(X, "__array__") and len(X) != len(y):
             raise ShapeError(f"data[{name!r}] has {len(X)} samples and {len(y)} labels")
@@ -303,6 +315,7 @@ def _check_test(models: Any, parts: dict[str, tuple[Any, Any]], groups: Any, clu
     if groups is not None:
         attributes(groups, samples)
     if any(hasattr(m, "__sklearn_tags__") and is_classifier(m) for m in models.values()):
+        parts = {name: (X, as_class_labels(y, f"{name} y")) for name, (X, y) in parts.items()}
         known = np.unique(to_numpy(parts["train"][1], "y").array)
         classes = as_labels(known, "y of train", len(known), "class")
         codes = {name: encode_labels(parts[name][1], classes, f"{name} y") for name in parts}
@@ -313,6 +326,7 @@ def _check_test(models: Any, parts: dict[str, tuple[Any, Any]], groups: Any, clu
                 "that a recalibration would learn that it never occurs; draw the calibration "
                 "samples so that each class is among them"
             )
+    return parts
 
 
 def _folder(cache: Any) -> Path:
