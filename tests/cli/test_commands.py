@@ -474,3 +474,30 @@ def test_no_processes(capsys, tmp_path):
 def test_a_report_is_no_pdf(capsys, binary, tmp_path):
     told = failure(capsys, "report", binary, "-o", tmp_path / "page.pdf")
     assert told.endswith("the ending must be one of .html, .htm")
+
+
+@pytest.mark.parametrize("names", [["p_b", "p_a"], ["p_a"], ["p_b"]], ids="-".join)
+def test_files_with_the_columns_in_another_order_or_of_the_other_class(tmp_path, capsys, names):
+    columns = {"p_a": 1 - SURE, "p_b": SURE, "y": np.array(["a", "b"])[Y]}
+    old = write(tmp_path, "csv", columns, "old")
+    same, new = (
+        write(
+            tmp_path,
+            "csv",
+            {name: columns[name][:300] for name in [*given, "y"]},
+            f"{len(given)}{given[0]}",
+        )
+        for given in (["p_a", "p_b"], names)
+    )
+    wanted, found = (
+        json.loads(call(capsys, "triage", f, "--calibration", old, "--risk", "0.2", "--json")[0])
+        for f in (same, new)
+    )
+    assert found["checked"] == wanted["checked"]
+    new = write(tmp_path, "csv", {name: columns[name] for name in [*names, "y"]}, "new")
+    out, _ = call(capsys, "compare", old, new, "--resamples", "0", "--json")
+    rows = json.loads(out)["rows"]
+    values = {
+        r: [float(row["value"]) for row in rows if row["technique"] == r] for r in ("old", "new")
+    }
+    np.testing.assert_allclose(values["new"], values["old"], atol=1e-12)

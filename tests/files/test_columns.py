@@ -214,6 +214,32 @@ def test_the_column_names_the_positive_class(read):
         read({"p": [0.2, 0.7], "y": ["ill", "well"]}, positive="x")
 
 
+@pytest.mark.parametrize(
+    ("name", "positive", "found"),
+    [
+        ("p_ill", None, ["well", "ill"]),
+        ("p_well", None, ["ill", "well"]),
+        ("p", None, ["well", "ill"]),
+        ("p", "well", ["ill", "well"]),
+        ("p_ill", "well", ["ill", "well"]),
+    ],
+)
+@pytest.mark.parametrize("target", [{}, {"y": ["ill", "well"]}], ids=["unknown", "known"])
+def test_the_positive_of_known_classes(read, name, positive, found, target):
+    table = read({name: [0.2, 0.7], **target}, classes=["well", "ill"], positive=positive)
+    assert table.prediction.classes.tolist() == found
+    assert not any("is taken for" in words for words in table.recognized)
+
+
+def test_one_column_and_known_classes_that_are_not_two(read):
+    with pytest.raises(CaveatError, match=r"the classes are 'a', 'b', 'c' \(3 in all\), but one"):
+        read({"p": [0.2, 0.7]}, classes=["a", "b", "c"])
+    with pytest.raises(CaveatError, match=r"the classes are 'a' \(1 in all\), but one column"):
+        read({"p": [0.2, 0.7]}, classes=["a"])
+    with pytest.raises(CaveatError, match="positive='x', but the classes are 'a', 'b'"):
+        read({"p": [0.2, 0.7]}, classes=["a", "b"], positive="x")
+
+
 def test_without_a_target(read):
     assert read({"p": [0.5]}).prediction.classes.tolist() == [0, 1]
     assert read({"p": [0.5]}, positive="ill").prediction.classes.tolist() == ["not ill", "ill"]

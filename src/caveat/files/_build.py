@@ -262,13 +262,14 @@ def _probability_advice(array: NDArray[Any], percent: bool) -> str:
 
 def _two_classes(named: str, given: BuildOptions) -> tuple[Any, Any]:
     if given.classes is not None:
-        return given.classes[0], given.classes[1]
-    if given.truth is None:
+        values = list(given.classes)
+    elif given.truth is not None:
+        values = list(given.truth.values)
+    else:
         return (0, 1) if given.positive is None else (f"not {given.positive}", given.positive)
-    values = list(given.truth.values)
-    if len(values) > 2:
+    if len(values) > 2 or (given.classes is not None and len(values) < 2):
         raise LabelError(
-            f"{given.target!r} has {len(values)} labels ({shorten(np.array(values))}), but one "
+            f"{_whose(given)} are {shorten(np.array(values))} ({len(values)} in all), but one "
             "column of probabilities tells of two; name those of all classes: probability='p_*'"
         )
     if given.positive is not None:
@@ -282,14 +283,18 @@ def _two_classes(named: str, given: BuildOptions) -> tuple[Any, Any]:
         )
     else:
         place = _find(named, values)
-        if place is None:
+        if place is None and given.classes is None:
             given.notes.append(
                 f"{values[1]!r} is taken for the positive class: the second label in sorted order "
                 "(positive= changes it)"
             )
-        else:
+        elif place is not None:
             values = [values[1 - place], values[place]]
     return values[0], values[1]
+
+
+def _whose(given: BuildOptions) -> str:
+    return f"the labels of {given.target!r}" if given.classes is None else "the classes"
 
 
 def _with_positive(values: list[Any], given: BuildOptions) -> list[Any]:
@@ -298,8 +303,7 @@ def _with_positive(values: list[Any], given: BuildOptions) -> list[Any]:
         return [values[1 - place] if len(values) == 2 else _other(values[0]), values[place]]
     if len(values) == 2:
         raise LabelError(
-            f"positive={given.positive!r}, but the labels of {given.target!r} are "
-            f"{shorten(np.array(values))}"
+            f"positive={given.positive!r}, but {_whose(given)} are {shorten(np.array(values))}"
         )
     positive = whole(given.positive) if isinstance(values[0], int) else given.positive
     if type(positive) is not type(values[0]):
