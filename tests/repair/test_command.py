@@ -214,3 +214,20 @@ def test_numbers_of_a_csv_are_numbers_in_parquet(folder):
     fixed = pd.read_parquet("fixed.parquet")
     pd.testing.assert_frame_equal(fixed.drop(columns="std"), frame.drop(columns="std"))
     assert main(["evaluate", "fixed.parquet", "--resamples", "0"]) == 0
+
+
+@pytest.mark.parametrize("truth", [["", "ill"], [""]], ids=["some", "none"])
+@pytest.mark.parametrize("output", ["fixed.csv", "fixed.parquet"])
+def test_the_truth_of_new_samples_may_be_missing(folder, capsys, truth, output):
+    write({"p_well": 1 - P, "p_ill": P})
+    expected = run()
+    new = pd.read_csv("new.csv", keep_default_na=False).assign(y=np.resize(truth, 400))
+    new.to_csv("new.csv", index=False)
+    assert main(["repair", "old.csv", "--apply", "new.csv", "-o", output]) == 0
+    assert "'y': not used as target, for " in capsys.readouterr().err
+    read = pd.read_parquet if output.endswith("parquet") else pd.read_csv
+    np.testing.assert_allclose(read(output)["p_ill"], expected["p_ill"])
+    assert main(["triage", "new.csv", "--calibration", "old.csv", "--risk", "0.2", "--json"]) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert len(result["actions"]) == 400
+    assert result["checked"] is None

@@ -107,7 +107,7 @@ def _apply(chosen: Any, path: Path, columns: Columns, output: Path) -> None:
     names = list(source.names)
     if source.saved is not None or path.suffix == ".npz":
         raise OptionError(f"--apply {path}: give a table with columns, such as a CSV file")
-    changes: dict[str, Any] = {"target_file": None}
+    changes: dict[str, Any] = {"target_file": None, "need_truth": False}
     if not chosen.by_group:
         changes["group"] = ()
     if any(name not in names for name in columns.target or ()):
