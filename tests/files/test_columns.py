@@ -204,6 +204,10 @@ def test_the_column_names_the_positive_class(read):
     found = read({"p_ill": [0.2, 0.7], "y": ["ill", "well"]})
     assert found.prediction.classes.tolist() == ["well", "ill"]
     assert found.recognized[0] == "'p_ill': probability of 'ill', the other class is 'well'"
+    found = read({"P_Ill": [0.2, 0.7], "y": ["ILL", "well"]})
+    assert found.prediction.classes.tolist() == ["well", "ILL"]
+    found = read({"p_A": [0.2, 0.7], "y": ["a", "A"]})
+    assert found.prediction.classes.tolist() == ["a", "A"]
     found = read({"p": [0.2, 0.7], "y": ["ill", "well"]})
     assert found.recognized[:2] == (
         "'well' is taken for the positive class: the second label in sorted order "

@@ -283,6 +283,8 @@ def _two_classes(named: str, given: BuildOptions) -> tuple[Any, Any]:
         )
     else:
         place = _find(named, values)
+        if place is None:  # P_Yes tells of "yes"
+            place = _find(named.lower(), [str(value).lower() for value in values])
         if place is None and given.classes is None:
             given.notes.append(
                 f"{values[1]!r} is taken for the positive class: the second label in sorted order "
