@@ -235,10 +235,28 @@ def test_the_positive_of_known_classes(read, name, positive, found, target):
     assert not any("is taken for" in words for words in table.recognized)
 
 
+@pytest.mark.parametrize("name", ["p_ill", "prob_Ill", "ill", "p"])
+def test_a_column_that_is_named_by_the_caller_names_its_class(read, name):
+    found = read({name: [0.2, 0.7], "y": ["ill", "well"]}, probability=name)
+    positive = "well" if name == "p" else "ill"
+    assert found.prediction.classes.tolist()[1] == positive
+    found = read({name: [0.2, 0.7], "y": ["ill", "well"]}, probability=name, positive="well")
+    assert found.prediction.classes.tolist() == ["ill", "well"]
+
+
+def test_the_class_of_a_column_of_logits(read):
+    found = read({"mean_b": [-1.0], "y": ["b"], "logit_a": [2.0]}, logit="logit_a", positive="b")
+    assert found.prediction.classes.tolist() == ["not b", "b"]
+    found = read({"logit_a": [2.0, 1.0], "y": ["b", "a"]}, logit="logit_a")
+    assert found.prediction.classes.tolist() == ["b", "a"]
+    found = read({"mean_a": [0.2, 0.1], "y": ["b", "a"]}, probability="mean_a")
+    assert found.prediction.classes.tolist() == ["a", "b"]
+
+
 def test_one_column_and_known_classes_that_are_not_two(read):
-    with pytest.raises(CaveatError, match=r"the classes are 'a', 'b', 'c' \(3 in all\), but one"):
+    with pytest.raises(CaveatError, match=r"there are 3 labels \('a', 'b', 'c'\), but one"):
         read({"p": [0.2, 0.7]}, classes=["a", "b", "c"])
-    with pytest.raises(CaveatError, match=r"the classes are 'a' \(1 in all\), but one column"):
+    with pytest.raises(CaveatError, match=r"there are 1 labels \('a'\), but one column"):
         read({"p": [0.2, 0.7]}, classes=["a"])
     with pytest.raises(CaveatError, match="positive='x', but the classes are 'a', 'b'"):
         read({"p": [0.2, 0.7]}, classes=["a", "b"], positive="x")

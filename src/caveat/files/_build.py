@@ -16,7 +16,7 @@ from ..predictions.categorical import softmax
 from ._columns import Labels, numbers, whole
 from ._patterns import BOUND, Layout, lay_out, level_in, listed
 from ._patterns import levels as levels_of
-from ._recognize import Choice
+from ._recognize import Choice, class_in
 
 _AXES = {
     "probability": ("class", "member"),
@@ -220,7 +220,10 @@ def _binary(
 ) -> tuple[Categorical, Any]:
     """One column for two classes: the probability, or the logit, of the positive one."""
     layout = made.layouts[made.kind]
-    classes = _two_classes(next(iter(layout.labels["class"])), given)
+    named = next(iter(layout.labels["class"]))
+    if not named and len(layout.names) == 1:  # not p_0 and p_1 of members
+        named = class_in(layout.names[0])
+    classes = _two_classes(named, given)
     if made.kind == "logit":
         array = softmax(np.stack([np.zeros_like(array, dtype=float), array], axis=-1))[..., 1]
     given.notes.append(
@@ -268,8 +271,9 @@ def _two_classes(named: str, given: BuildOptions) -> tuple[Any, Any]:
     else:
         return (0, 1) if given.positive is None else (f"not {given.positive}", given.positive)
     if len(values) > 2 or (given.classes is not None and len(values) < 2):
+        what = f"{given.target!r} has" if given.classes is None else "there are"
         raise LabelError(
-            f"{_whose(given)} are {shorten(np.array(values))} ({len(values)} in all), but one "
+            f"{what} {len(values)} labels ({shorten(np.array(values))}), but one "
             "column of probabilities tells of two; name those of all classes: probability='p_*'"
         )
     if given.positive is not None:
@@ -295,17 +299,14 @@ def _two_classes(named: str, given: BuildOptions) -> tuple[Any, Any]:
     return values[0], values[1]
 
 
-def _whose(given: BuildOptions) -> str:
-    return f"the labels of {given.target!r}" if given.classes is None else "the classes"
-
-
 def _with_positive(values: list[Any], given: BuildOptions) -> list[Any]:
     place = _find(given.positive, values)
     if place is not None:
         return [values[1 - place] if len(values) == 2 else _other(values[0]), values[place]]
     if len(values) == 2:
+        whose = "classes" if given.classes is not None else f"labels of {given.target!r}"
         raise LabelError(
-            f"positive={given.positive!r}, but {_whose(given)} are {shorten(np.array(values))}"
+            f"positive={given.positive!r}, but the {whose} are {shorten(np.array(values))}"
         )
     positive = whole(given.positive) if isinstance(values[0], int) else given.positive
     if type(positive) is not type(values[0]):
