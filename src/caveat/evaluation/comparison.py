@@ -185,8 +185,9 @@ def compare(
     Parameters
     ----------
     predictions : dict of str to prediction, or to array of probabilities
-        At least two, of the same samples in the same order. Or summaries of different samples,
-        which have their true values; see `caveat.summaries.compare_summaries`.
+        At least two, of the same samples in the same order; classes are matched by name, in the
+        order of the first. Or summaries of different samples, which have their true values; see
+        `caveat.summaries.compare_summaries`.
     component : {"total", "aleatoric", "epistemic"}, default="total"
         To compare the parts of one prediction, pass ``prediction.component(name)`` of each.
 
