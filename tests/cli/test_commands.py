@@ -474,3 +474,46 @@ def test_no_processes(capsys, tmp_path):
 def test_a_report_is_no_pdf(capsys, binary, tmp_path):
     told = failure(capsys, "report", binary, "-o", tmp_path / "page.pdf")
     assert told.endswith("the ending must be one of .html, .htm")
+
+
+@pytest.mark.parametrize("names", [["p_b", "p_a"], ["p_a"], ["p_b"]], ids="-".join)
+def test_files_with_the_columns_in_another_order_or_of_the_other_class(tmp_path, capsys, names):
+    columns = {"p_a": 1 - SURE, "p_b": SURE, "y": np.array(["a", "b"])[Y]}
+    old = write(tmp_path, "csv", columns, "old")
+    same, new = (
+        write(
+            tmp_path,
+            "csv",
+            {name: columns[name][:300] for name in [*given, "y"]},
+            f"{len(given)}{given[0]}",
+        )
+        for given in (["p_a", "p_b"], names)
+    )
+    wanted, found = (
+        json.loads(call(capsys, "triage", f, "--calibration", old, "--risk", "0.2", "--json")[0])
+        for f in (same, new)
+    )
+    assert found["checked"] == wanted["checked"]
+    new = write(tmp_path, "csv", {name: columns[name] for name in [*names, "y"]}, "new")
+    out, _ = call(capsys, "compare", old, new, "--resamples", "0", "--json")
+    rows = json.loads(out)["rows"]
+    values = {
+        r: [float(row["value"]) for row in rows if row["technique"] == r] for r in ("old", "new")
+    }
+    np.testing.assert_allclose(values["new"], values["old"], atol=1e-12)
+
+
+def test_compare_takes_weights_of_any_file_and_refuses_others(tmp_path, capsys):
+    weight = np.where(Y == 1, 3.0, 1.0)
+    plain = write(tmp_path, "csv", {"p": HONEST, "y": Y}, "plain")
+    weighted = write(tmp_path, "csv", {"p": SURE, "y": Y, "weight": weight}, "weighted")
+    options = ["--metric", "brier", "--resamples", "0", "--json"]
+    for files in ([plain, weighted], [weighted, plain]):
+        rows = json.loads(call(capsys, "compare", *files, *options)[0])["rows"]
+        found = {row["technique"]: row["value"] for row in rows if not row["group"]}
+        for name, p in (("plain", HONEST), ("weighted", SURE)):
+            expected = 2 * np.average((p - Y) ** 2, weights=weight)
+            assert found[name] == pytest.approx(expected, rel=1e-9)
+    other = write(tmp_path, "csv", {"p": SURE, "y": Y, "weight": 1 + weight}, "other")
+    said = failure(capsys, "compare", plain, weighted, other)
+    assert "'other' and 'weighted' differ in the weight of data row 1; they must hold" in said

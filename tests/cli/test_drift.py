@@ -170,3 +170,16 @@ def test_an_error_of_a_summary_names_the_file(run, folder, tmp_path):
     code, _, err = run(folder / "week-8.caveat", tmp_path / "bad.csv", "--weight", "w")
     assert code == 2
     assert "bad.csv" in err
+
+
+@pytest.mark.parametrize("names", [["p_yes", "p_no"], ["p_no"]], ids="-".join)
+def test_columns_in_another_order_or_of_the_other_class(run, tmp_path, names):
+    p = np.linspace(0.01, 0.8, 200)
+    y = np.where(np.arange(200) % 3 < 1, "yes", "no")
+    frame = pd.DataFrame({"p_no": 1 - p, "p_yes": p, "y": y})
+    frame.to_csv(tmp_path / "a.csv", index=False)
+    frame[[*names, "y"]].to_csv(tmp_path / "b.csv", index=False)
+    code, out, _ = run(tmp_path / "a.csv", tmp_path / "b.csv", "--json", *QUICK)
+    effects = [row["effect"] for row in json.loads(out)["rows"] if row["effect"] is not None]
+    assert code == 0
+    np.testing.assert_allclose(effects, 0, atol=1e-12)

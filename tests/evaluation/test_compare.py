@@ -460,3 +460,16 @@ class TestRecommend:
             result.recommend(prioritize="z")
         with pytest.raises(OptionError, match="'positive_calibration_error' was not measured for"):
             result.recommend()
+
+
+def test_classes_in_another_order_are_the_same_classes():
+    three = softmax(RNG.normal(size=(300, 3)), axis=1)
+    for p in (np.c_[SHY.mean[:300, 1], SHY.mean[:300, 0]], three):
+        first = caveat.Categorical(p, classes=["b", "a", "c"][: p.shape[1]])
+        other = caveat.Categorical(p[:, ::-1], classes=first.classes[::-1])
+        y = np.array(["a", "b"])[Y[:300]]
+        found = caveat.compare({"first": first, "other": other}, y, resamples=0)
+        values = {
+            name: [r.value for r in found.select(technique=name)] for name in found.techniques
+        }
+        np.testing.assert_allclose(values["other"], values["first"], rtol=1e-9, atol=1e-12)

@@ -204,6 +204,10 @@ def test_the_column_names_the_positive_class(read):
     found = read({"p_ill": [0.2, 0.7], "y": ["ill", "well"]})
     assert found.prediction.classes.tolist() == ["well", "ill"]
     assert found.recognized[0] == "'p_ill': probability of 'ill', the other class is 'well'"
+    found = read({"P_Ill": [0.2, 0.7], "y": ["ILL", "well"]})
+    assert found.prediction.classes.tolist() == ["well", "ILL"]
+    found = read({"p_A": [0.2, 0.7], "y": ["a", "A"]})
+    assert found.prediction.classes.tolist() == ["a", "A"]
     found = read({"p": [0.2, 0.7], "y": ["ill", "well"]})
     assert found.recognized[:2] == (
         "'well' is taken for the positive class: the second label in sorted order "
@@ -212,6 +216,50 @@ def test_the_column_names_the_positive_class(read):
     )
     with pytest.raises(CaveatError, match="positive='x', but the labels of 'y' are 'ill', 'well'"):
         read({"p": [0.2, 0.7], "y": ["ill", "well"]}, positive="x")
+
+
+@pytest.mark.parametrize(
+    ("name", "positive", "found"),
+    [
+        ("p_ill", None, ["well", "ill"]),
+        ("p_well", None, ["ill", "well"]),
+        ("p", None, ["well", "ill"]),
+        ("p", "well", ["ill", "well"]),
+        ("p_ill", "well", ["ill", "well"]),
+    ],
+)
+@pytest.mark.parametrize("target", [{}, {"y": ["ill", "well"]}], ids=["unknown", "known"])
+def test_the_positive_of_known_classes(read, name, positive, found, target):
+    table = read({name: [0.2, 0.7], **target}, classes=["well", "ill"], positive=positive)
+    assert table.prediction.classes.tolist() == found
+    assert not any("is taken for" in words for words in table.recognized)
+
+
+@pytest.mark.parametrize("name", ["p_ill", "prob_Ill", "ill", "p"])
+def test_a_column_that_is_named_by_the_caller_names_its_class(read, name):
+    found = read({name: [0.2, 0.7], "y": ["ill", "well"]}, probability=name)
+    positive = "well" if name == "p" else "ill"
+    assert found.prediction.classes.tolist()[1] == positive
+    found = read({name: [0.2, 0.7], "y": ["ill", "well"]}, probability=name, positive="well")
+    assert found.prediction.classes.tolist() == ["ill", "well"]
+
+
+def test_the_class_of_a_column_of_logits(read):
+    found = read({"mean_b": [-1.0], "y": ["b"], "logit_a": [2.0]}, logit="logit_a", positive="b")
+    assert found.prediction.classes.tolist() == ["not b", "b"]
+    found = read({"logit_a": [2.0, 1.0], "y": ["b", "a"]}, logit="logit_a")
+    assert found.prediction.classes.tolist() == ["b", "a"]
+    found = read({"mean_a": [0.2, 0.1], "y": ["b", "a"]}, probability="mean_a")
+    assert found.prediction.classes.tolist() == ["a", "b"]
+
+
+def test_one_column_and_known_classes_that_are_not_two(read):
+    with pytest.raises(CaveatError, match=r"there are 3 labels \('a', 'b', 'c'\), but one"):
+        read({"p": [0.2, 0.7]}, classes=["a", "b", "c"])
+    with pytest.raises(CaveatError, match=r"there are 1 labels \('a'\), but one column"):
+        read({"p": [0.2, 0.7]}, classes=["a"])
+    with pytest.raises(CaveatError, match="positive='x', but the classes are 'a', 'b'"):
+        read({"p": [0.2, 0.7]}, classes=["a", "b"], positive="x")
 
 
 def test_without_a_target(read):

@@ -232,3 +232,19 @@ def test_namibia_is_kept_while_rows_are_left_out(tmp_path):
     found = read_predictions(path, group=["land"], missing="drop", keep_na=True)
     assert found.y.tolist() == ["NA", "AO"]
     assert found.groups["land"].tolist() == ["NA", None]
+
+
+@pytest.mark.parametrize("missing", ["group", "drop"])
+def test_a_truth_that_is_not_needed(tmp_path, missing):
+    path = text(tmp_path, "p_a,p_b,y\n0.1,0.9,a\n0.3,0.7,\n0.5,0.5,b\n")
+    found = read_predictions(path, need_truth=False, missing=missing)
+    assert len(found) == 3
+    assert found.y is None
+    assert "'y': not used as target, for 1 of 3 rows have no value" in found.recognized
+    path = text(tmp_path, "p_a,p_b,y\n0.1,0.9,a\n0.3,0.7,b\n", "full.csv")
+    assert read_predictions(path, need_truth=False).y.tolist() == ["a", "b"]
+    saved = tmp_path / "saved.npz"
+    caveat.Categorical([[0.1, 0.9], [0.3, 0.7]], classes=["a", "b"]).save(saved)
+    other = text(tmp_path, "y,sex\n,f\n,m\n", "other.csv")
+    found = read_predictions(saved, target_file=other, need_truth=False, missing=missing)
+    assert (len(found), found.y) == (2, None)

@@ -178,3 +178,56 @@ def test_members_that_were_averaged_are_refused(folder, capsys):
     arguments = ["repair", "--load", "kept.caveat", "--apply", "new.csv", "-o", "x.csv", *members]
     assert main(arguments) == 2
     assert "the columns hold 2 members and the repair is of their mean" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("names", [("p_ill", "p_well"), ("p_ill",), ("p_well",)], ids="-".join)
+def test_columns_in_another_order_or_of_the_other_class(folder, names):
+    columns = {"p_well": 1 - P, "p_ill": P}
+    write(columns)
+    expected = run()
+    pd.DataFrame({name: columns[name] for name in names}).to_csv("new.csv", index=False)
+    fixed = run()
+    assert list(fixed) == [*names]
+    np.testing.assert_allclose(fixed, expected[[*names]], atol=1e-12)
+
+
+def test_decimal_commas_stay(folder):
+    y = Z + 2 * RNG.normal(size=400)
+    number = [f"{i:03d}" for i in range(400)]
+    frame = pd.DataFrame({"id": number, "mean": Z, "std": 1.0, "y": y, "age": 50.5})
+    for name in ("old.csv", "new.csv"):
+        frame.to_csv(name, index=False, sep=";", decimal=",")
+    assert main(["repair", "old.csv", "--apply", "new.csv", "-o", "fixed.csv"]) == 0
+    fixed = pd.read_csv("fixed.csv", sep=";", decimal=",", dtype={"id": str})
+    np.testing.assert_allclose(fixed["std"], 2, rtol=0.2)
+    pd.testing.assert_frame_equal(fixed.drop(columns="std"), frame.drop(columns="std"))
+    assert main(["evaluate", "fixed.csv", "--resamples", "0"]) == 0
+
+
+def test_numbers_of_a_csv_are_numbers_in_parquet(folder):
+    y = Z + 2 * RNG.normal(size=400)
+    number = [f"{i:03d}" for i in range(400)]
+    frame = pd.DataFrame({"id": number, "mean": Z, "std": 1.0, "y": y, "weight": 1.5, "zip": "01"})
+    for name in ("old.csv", "new.csv"):
+        frame.to_csv(name, index=False)
+    assert main(["repair", "old.csv", "--apply", "new.csv", "-o", "fixed.parquet"]) == 0
+    fixed = pd.read_parquet("fixed.parquet")
+    pd.testing.assert_frame_equal(fixed.drop(columns="std"), frame.drop(columns="std"))
+    assert main(["evaluate", "fixed.parquet", "--resamples", "0"]) == 0
+
+
+@pytest.mark.parametrize("truth", [["", "ill"], [""]], ids=["some", "none"])
+@pytest.mark.parametrize("output", ["fixed.csv", "fixed.parquet"])
+def test_the_truth_of_new_samples_may_be_missing(folder, capsys, truth, output):
+    write({"p_well": 1 - P, "p_ill": P})
+    expected = run()
+    new = pd.read_csv("new.csv", keep_default_na=False).assign(y=np.resize(truth, 400))
+    new.to_csv("new.csv", index=False)
+    assert main(["repair", "old.csv", "--apply", "new.csv", "-o", output]) == 0
+    assert "'y': not used as target, for " in capsys.readouterr().err
+    read = pd.read_parquet if output.endswith("parquet") else pd.read_csv
+    np.testing.assert_allclose(read(output)["p_ill"], expected["p_ill"])
+    assert main(["triage", "new.csv", "--calibration", "old.csv", "--risk", "0.2", "--json"]) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert len(result["actions"]) == 400
+    assert result["checked"] is None

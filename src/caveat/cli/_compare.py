@@ -1,6 +1,7 @@
 """``caveat compare``: several techniques on the same samples."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -167,22 +168,27 @@ def _parts(text: str) -> dict[str, str]:
 
 
 def _check_same(name: str, tables: dict[str, Any]) -> None:
-    """Raise if a technique has other samples than the first one."""
-    start, first = next(iter(tables.items()))
-    table = tables[name]
-    for what in ("y", "ids"):
-        mine, theirs = getattr(table, what), getattr(first, what)
-        if mine is None or theirs is None or len(mine) != len(theirs):
+    """Raise if a technique has other samples than those before it."""
+    words = {"y": "target", "ids": "id", "sample_weight": "weight", "cluster": "cluster"}
+    for what, word in words.items():
+        start, theirs = _known(what, tables)
+        mine = getattr(tables[name], what)
+        if mine is None or len(mine) != len(theirs):
             continue
         if not np.array_equal(mine.astype(str), theirs.astype(str)):
             row = int(
                 np.argmax((mine.astype(str) != theirs.astype(str)).reshape(len(mine), -1).any(1))
             )
-            word = "target" if what == "y" else "id"
             raise LabelError(
                 f"{name!r} and {start!r} differ in the {word} of data row {row + 1}; they must "
                 "hold the same samples in the same order"
             )
+
+
+def _known(what: str, tables: dict[str, Any]) -> tuple[str, Any]:
+    """Return the first table that has an attribute of samples, and what it has; or None."""
+    having = ((name, getattr(table, what)) for name, table in tables.items())
+    return next(((name, value) for name, value in having if value is not None), ("", None))
 
 
 class Watched(dict[str, Any]):
@@ -202,9 +208,12 @@ def _compared(tables: dict[str, Any], settings: Settings) -> Any:
 
     start, first = next(iter(tables.items()))
     with_target(first, Path(start))
+    shared = {what: _known(what, tables)[1] for what in ("groups", "sample_weight", "cluster")}
     predictions = Watched({name: table.prediction for name, table in tables.items()})
     with steps("evaluating", len(tables)) as predictions.step:
-        return compare(predictions, first.y, **about(first), **settings.options())
+        return compare(
+            predictions, first.y, **about(replace(first, **shared)), **settings.options()
+        )
 
 
 def _recommended(comparison: Any, expression: str | None, scale: str) -> Any:

@@ -156,7 +156,7 @@ def _read(paths: list[Path], columns: Columns) -> list[Any]:
             if path.suffix == ".caveat":
                 one = load_summary(path)
             else:
-                table = columns.read(path, **({} if classes is None else {"classes": classes}))
+                table = columns.read_alike(path, classes)
                 try:
                     one = summarize(table.prediction, table.y, **about(table))
                 except CaveatError as error:

@@ -2,7 +2,7 @@
 
 import inspect
 from collections.abc import Callable
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar, dataclass_transform
 
@@ -111,6 +111,13 @@ class Columns:
         from ..files import read_predictions
 
         return read_table(read_predictions, path, **{**self.options(), **changes})
+
+    def read_alike(self, path: Path, classes: Any, **changes: Any) -> Any:
+        """Read a file with the classes of another one, in their order."""
+        from ..predictions.categorical import order_classes
+
+        table = self.read(path, classes=classes, **changes)
+        return replace(table, prediction=order_classes(table.prediction, classes))
 
     def options(self) -> dict[str, Any]:
         """Return the arguments of `read_predictions`."""

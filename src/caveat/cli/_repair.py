@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 
 from ..exceptions import OptionError
+from ..files.dialect import Dialect
 from ..files.read import Choice, find_roles, open_source
+from ..predictions.categorical import order_classes
 from ._console import print_json, say, show_table, working
 from ._evaluate import with_target
 from ._options import JSON, SEED, Columns, about, argument, option, shared
@@ -52,7 +54,7 @@ def repair_command(
     if save is not None:
         chosen.save(save)
     if apply is not None and output is not None:
-        write_frame(_applied(chosen, apply, columns), output)
+        _apply(chosen, apply, columns, output)
     if json:
         print_json(_as_json(chosen))
         return
@@ -97,15 +99,15 @@ def _fitted(file: Path, columns: Columns, candidate: Any, folds: int, random_sta
         )
 
 
-def _applied(chosen: Any, path: Path, columns: Columns) -> Any:
-    """Return all columns of a file, those of the prediction repaired."""
+def _apply(chosen: Any, path: Path, columns: Columns, output: Path) -> None:
+    """Write all columns of a file, those of the prediction repaired."""
     import pandas as pd
 
     source = open_source(path, columns.delimiter, columns.decimal, columns.encoding, True)
     names = list(source.names)
     if source.saved is not None or path.suffix == ".npz":
         raise OptionError(f"--apply {path}: give a table with columns, such as a CSV file")
-    changes: dict[str, Any] = {"target_file": None}
+    changes: dict[str, Any] = {"target_file": None, "need_truth": False}
     if not chosen.by_group:
         changes["group"] = ()
     if any(name not in names for name in columns.target or ()):
@@ -115,17 +117,21 @@ def _applied(chosen: Any, path: Path, columns: Columns) -> Any:
     groups = about(table)["groups"] if chosen.by_group else None
     if chosen.by_group and groups is None:
         raise OptionError("the repair is by group: name the columns of the groups with --group")
-    made = chosen.transform(table.prediction, groups=groups)
-    frame = pd.DataFrame(
-        {name: column.to_pandas() for name, column in source.read(names, names).items()}
-    )
-    for name, values in _columns(made, _roles(columns, names, changes), columns.percent).items():
+    made = chosen.transform(order_classes(table.prediction, chosen.classes), groups=groups)
+    made = order_classes(made, getattr(table.prediction, "classes", None))  # as the file has them
+    roles, wanted = _roles(columns, names, changes)
+    as_text = output.suffix.lower() == ".csv"  # others keep numbers as numbers
+    read = () if as_text else {*wanted.needed} - {*wanted.text(roles.is_classification)}
+    text = [name for name in names if name not in read]
+    frame = pd.DataFrame({name: c.to_pandas() for name, c in source.read(names, text).items()})
+    for name, values in _columns(made, roles, columns.percent).items():
         frame[name] = values
-    return frame
+    dialect = getattr(source, "dialect", Dialect())
+    write_frame(frame, output, sep=dialect.delimiter, decimal=dialect.decimal)
 
 
 def _roles(columns: Columns, names: list[str], changes: dict[str, Any]) -> Any:
-    """Return which columns hold which part of the prediction."""
+    """Return which columns hold which part of the prediction, and which the rest."""
     given = {}
     for each in dataclasses.fields(Choice):
         if each.name == "notes":
@@ -134,7 +140,7 @@ def _roles(columns: Columns, names: list[str], changes: dict[str, Any]) -> Any:
         one = isinstance(value, list) and len(value) == 1 and each.name != "group"
         given[each.name] = value[0] if one else value
     given["group"] = tuple(given["group"] or ())
-    return find_roles(Choice(**given), names)[0]
+    return find_roles(Choice(**given), names)[:2]
 
 
 def _columns(prediction: Any, roles: Any, percent: bool) -> dict[str, Any]:

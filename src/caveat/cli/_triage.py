@@ -95,10 +95,12 @@ def read_both(
         )
     old = with_target(columns.read(calibration), calibration)
     known = column_names(file, columns.delimiter, columns.decimal, columns.encoding)
-    changes: dict[str, Any] = {"target_file": None} | ({} if grouped else {"group": ()})
+    changes: dict[str, Any] = {"target_file": None, "need_truth": False} | (
+        {} if grouped else {"group": ()}
+    )
     if any(name not in known for name in columns.target or ()):
         changes["target"] = None  # the truth of new samples may be unknown
-    return old, columns.read(file, classes=getattr(old.prediction, "classes", None), **changes)
+    return old, columns.read_alike(file, getattr(old.prediction, "classes", None), **changes)
 
 
 def fit_policy(

@@ -11,6 +11,7 @@ from .._renamed import suggests_parameters
 from .._validation import check_fraction
 from ..exceptions import OptionError, ShapeError
 from ..metrics import METRICS
+from ..predictions.categorical import order_classes
 from ..predictions.given import as_prediction
 from ..resampling import Replicates, equal_errors, interval_of
 from ..resampling.pairs import widening
@@ -184,8 +185,9 @@ def compare(
     Parameters
     ----------
     predictions : dict of str to prediction, or to array of probabilities
-        At least two, of the same samples in the same order. Or summaries of different samples,
-        which have their true values; see `caveat.summaries.compare_summaries`.
+        At least two, of the same samples in the same order; classes are matched by name, in the
+        order of the first. Or summaries of different samples, which have their true values; see
+        `caveat.summaries.compare_summaries`.
     component : {"total", "aleatoric", "epistemic"}, default="total"
         To compare the parts of one prediction, pass ``prediction.component(name)`` of each.
 
@@ -220,6 +222,8 @@ def compare(
         str(name): as_prediction(prediction, y, classes) for name, prediction in predictions.items()
     }
     first = next(iter(predictions.values()))
+    classes = getattr(first, "classes", None)  # the second class is the same in all
+    predictions = {name: order_classes(each, classes) for name, each in predictions.items()}
     seed = int(generator(random_state).integers(2**63))
     plan = plan_for(first, resamples, cluster, seed)
     weight = relative_weights(sample_weight, len(first))

@@ -16,7 +16,7 @@ from ..predictions.categorical import softmax
 from ._columns import Labels, numbers, whole
 from ._patterns import BOUND, Layout, lay_out, level_in, listed
 from ._patterns import levels as levels_of
-from ._recognize import Choice
+from ._recognize import Choice, class_in
 
 _AXES = {
     "probability": ("class", "member"),
@@ -220,7 +220,10 @@ def _binary(
 ) -> tuple[Categorical, Any]:
     """One column for two classes: the probability, or the logit, of the positive one."""
     layout = made.layouts[made.kind]
-    classes = _two_classes(next(iter(layout.labels["class"])), given)
+    named = next(iter(layout.labels["class"]))
+    if not named and len(layout.names) == 1:  # not p_0 and p_1 of members
+        named = class_in(layout.names[0])
+    classes = _two_classes(named, given)
     if made.kind == "logit":
         array = softmax(np.stack([np.zeros_like(array, dtype=float), array], axis=-1))[..., 1]
     given.notes.append(
@@ -262,13 +265,15 @@ def _probability_advice(array: NDArray[Any], percent: bool) -> str:
 
 def _two_classes(named: str, given: BuildOptions) -> tuple[Any, Any]:
     if given.classes is not None:
-        return given.classes[0], given.classes[1]
-    if given.truth is None:
+        values = list(given.classes)
+    elif given.truth is not None:
+        values = list(given.truth.values)
+    else:
         return (0, 1) if given.positive is None else (f"not {given.positive}", given.positive)
-    values = list(given.truth.values)
-    if len(values) > 2:
+    if len(values) > 2 or (given.classes is not None and len(values) < 2):
+        what = f"{given.target!r} has" if given.classes is None else "there are"
         raise LabelError(
-            f"{given.target!r} has {len(values)} labels ({shorten(np.array(values))}), but one "
+            f"{what} {len(values)} labels ({shorten(np.array(values))}), but one "
             "column of probabilities tells of two; name those of all classes: probability='p_*'"
         )
     if given.positive is not None:
@@ -282,12 +287,14 @@ def _two_classes(named: str, given: BuildOptions) -> tuple[Any, Any]:
         )
     else:
         place = _find(named, values)
-        if place is None:
+        if place is None:  # P_Yes tells of "yes"
+            place = _find(named.lower(), [str(value).lower() for value in values])
+        if place is None and given.classes is None:
             given.notes.append(
                 f"{values[1]!r} is taken for the positive class: the second label in sorted order "
                 "(positive= changes it)"
             )
-        else:
+        elif place is not None:
             values = [values[1 - place], values[place]]
     return values[0], values[1]
 
@@ -297,9 +304,9 @@ def _with_positive(values: list[Any], given: BuildOptions) -> list[Any]:
     if place is not None:
         return [values[1 - place] if len(values) == 2 else _other(values[0]), values[place]]
     if len(values) == 2:
+        whose = "classes" if given.classes is not None else f"labels of {given.target!r}"
         raise LabelError(
-            f"positive={given.positive!r}, but the labels of {given.target!r} are "
-            f"{shorten(np.array(values))}"
+            f"positive={given.positive!r}, but the {whose} are {shorten(np.array(values))}"
         )
     positive = whole(given.positive) if isinstance(values[0], int) else given.positive
     if type(positive) is not type(values[0]):

@@ -159,6 +159,12 @@ def _split(name: str) -> tuple[str, str]:
     return name[:length], name[length + 1 :]
 
 
+def class_in(name: str) -> str:
+    """Return the class that the name of a column may tell: no of p_no, or all of the name."""
+    prefix, rest = _split(name)
+    return rest if rest and _KINDS[prefix.lower()] in ("probability", "logit") else name
+
+
 def _shape(prefix: str, rests: list[str], kind: str, label: str) -> str:
     """``p_*``, or ``p_{class}_{member}`` where the names are a grid of labels and numbers."""
     if kind not in ("probability", "logit") and all(rest.isdecimal() for rest in rests):

@@ -213,7 +213,7 @@ def plan_batches(names: Sequence[str], **options: Any) -> BatchPlan:
 def batch_options() -> set[str]:
     """Return the options of `read_predictions` that sources of batches take as well."""
     known = inspect.signature(read_predictions).parameters
-    return set(known) - {"path", "target_file", "missing"}
+    return set(known) - {"path", "target_file", "missing", "need_truth"}
 
 
 def _check_classes(made: PredictionColumns, classes: Sequence[Any]) -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,7 @@ from ._build import (
 )
 from ._columns import MissingError, labels, missing_rows, numbers, take_rows
 from ._errors import naming_file
+from ._patterns import listed
 from ._recognize import Choice, recognize_attributes, recognize_prediction
 from ._sources import Source, open_source
 
@@ -92,6 +93,7 @@ def read_predictions(
     encoding: str | None = None,
     missing: str = "group",
     keep_na: bool = False,
+    need_truth: bool = True,
 ) -> PredictionTable:
     r"""Read predictions and true values from CSV, Parquet, NPZ, Arrow or JSON lines.
 
@@ -147,6 +149,9 @@ def read_predictions(
         Take ``NA``, ``N/A``, ``NaN``, ``null``, ``.`` and the like in a text column of a CSV as
         text, such as the code of Namibia. By default they are missing, as an empty entry always is.
         The other formats have missing values of their own, and text is what it says there.
+    need_truth : bool, default=True
+        False leaves a target out that has no value in some rows, as of samples that are not labeled
+        yet.
 
     Examples
     --------
@@ -172,8 +177,8 @@ def read_predictions(
     about = source if target_file is None else open_source(target_file, *written)
     with naming_file(Path(path)):
         if source.saved is not None:
-            return _saved(source, about, choice, given, missing)
-        return _table(source, about, choice, given, missing)
+            return _saved(source, about, choice, given, missing, need_truth)
+        return _table(source, about, choice, given, missing, need_truth=need_truth)
 
 
 def column_names(
@@ -210,6 +215,7 @@ def _table(
     given: BuildOptions,
     missing: str,
     loaded: bool = True,
+    need_truth: bool = True,
 ) -> PredictionTable:
     """Read a prediction from the columns of one file, and the rest from the same or another."""
     same = about is source
@@ -222,6 +228,7 @@ def _table(
         columns, others = source.read(_once(made.names)), about.read(_once(wanted.names), text)
     given.notes += [*source.notes, *(() if same else about.notes), *choice.notes]
     _refuse_empty({**columns, **others})
+    wanted = wanted if need_truth else _labeled(wanted, others, given.notes)
     rows = None
     if missing == "drop":
         needed = [(name, columns[name]) for name in made.names if name != made.levels]
@@ -260,7 +267,12 @@ def find_roles(
 
 
 def _saved(
-    source: Source, about: Source, choice: Choice, given: BuildOptions, missing: str
+    source: Source,
+    about: Source,
+    choice: Choice,
+    given: BuildOptions,
+    missing: str,
+    need_truth: bool,
 ) -> PredictionTable:
     """Take a prediction that caveat wrote, and the rest from another file."""
     if choice.kinds:
@@ -281,6 +293,7 @@ def _saved(
     others = about.read(_once(wanted.names), wanted.text(of_classes))
     given.notes += about.notes
     _refuse_empty(others)
+    wanted = wanted if need_truth else _labeled(wanted, others, given.notes)
     rows = None
     if missing == "drop":
         rows = _complete_rows([], wanted, others, given.notes, len(prediction))
@@ -295,6 +308,19 @@ def _saved(
         else:
             truth = _numbers(wanted.target, others, missing, given.notes)
         return _finished(prediction, truth, wanted, others, given.notes, missing, rows)
+
+
+def _labeled(wanted: Attributes, others: dict[str, Any], notes: list[str]) -> Attributes:
+    """Leave out a target that has no value in some rows, and note it."""
+    unknown = [missing_rows(others[name]) for name in wanted.target]
+    if not np.any(unknown):
+        return wanted
+    count = np.count_nonzero(np.any(unknown, axis=0))
+    notes.append(
+        f"{listed(wanted.target)}: not used as target, for {count} of {len(unknown[0])} rows have "
+        "no value"
+    )
+    return replace(wanted, target=())
 
 
 def _finished(

@@ -137,6 +137,17 @@ class Categorical(WithClasses, Decomposable):
         return self.classes[self.mean.argmax(axis=1)]
 
 
+def order_classes(prediction: Any, classes: Any) -> Any:
+    """Return a prediction with its classes in this order; as it is if it has others, or none."""
+    own = getattr(prediction, "classes", np.array([])).tolist()
+    wanted = [] if classes is None else list(classes)
+    if own == wanted or len(own) != len(wanted) or {*own} != {*wanted}:
+        return prediction
+    places = [own.index(label) for label in wanted]
+    arrays = {name: getattr(prediction, name)[..., places] for name in prediction._arrays}
+    return prediction._trusted({**arrays, "classes": prediction.classes[places]})
+
+
 def softmax(logits: FloatArray, out: FloatArray | None = None) -> FloatArray:
     """Softmax over the last axis, safe for logits of any size; writes one array."""
     with np.errstate(over="ignore"):  # a difference too large for a float has the exponential 0
