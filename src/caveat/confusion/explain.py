@@ -168,13 +168,18 @@ class UncertaintyExplanation(RowTable[PairRow], Drawable):
         )
         said = [Statement("info", first)]
         if self.rows:
-            row = max(self.rows, key=lambda row: row.samples)
+            either: dict[frozenset[str], int] = {}
+            for row in self.rows:  # whichever of the two is the more probable
+                pair = frozenset((row.first, row.second))
+                either[pair] = either.get(pair, 0) + row.samples
+            row = max(self.rows, key=lambda row: either[frozenset((row.first, row.second))])
+            samples = either[frozenset((row.first, row.second))]
             said.append(
                 Statement(
                     "info",
-                    f"Most hesitate between {row.first} and {row.second} "
-                    f"({counted(row.samples, 'sample')}, {number(row.distance)} of the largest "
-                    "distance between classes).",
+                    f"They hesitate most often between {row.first} and {row.second} "
+                    f"({counted(samples, 'sample')}; the distance of these classes is "
+                    f"{number(row.distance)} of the largest one).",
                 )
             )
         candidates = counts[Confusion.CANDIDATE]

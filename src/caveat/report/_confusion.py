@@ -4,7 +4,7 @@ from typing import Any
 
 from ..charts import CHARTS, Chart
 from ..confusion import MeasureComparison, UncertaintyExplanation
-from ..results.tables import ShownTable
+from ..results.tables import ShownTable, number
 from ..results.words import counted
 from ._evaluation import title_line
 from .content import Cell, Figure, Names, Page, Said, Sentences, Table, page_sections
@@ -18,8 +18,8 @@ def measures_page(result: MeasureComparison, title: str | None, source: str) -> 
     classes = [row for row in result.rows if row.one_class]
     body = [
         [
-            row.one_class, row.measure, f"{row.right:,}", f"{row.wrong:,}", f"{row.right_mean:.3g}",
-            f"{row.wrong_mean:.3g}", f"{row.detection:.3g}",
+            row.one_class, row.measure, f"{row.right:,}", f"{row.wrong:,}",
+            *(number(value) or "none" for value in (row.right_mean, row.wrong_mean, row.detection)),
         ]
         for row in classes
     ]  # fmt: skip
