@@ -228,7 +228,7 @@ def test_pixels_without_label_are_left_out_and_counted():
     words = np.array(["a", "b", "c"], dtype=object)[truth(p)]
     words[0, 0] = None
     text = PredictionMap.from_array(p, axes="y x class", classes=["a", "b", "c"])
-    assert text.evaluate(words, **options).unlabeled == 1
+    assert "; 1 pixel without label left out." in text.evaluate(words, **options).remark
     with pytest.raises(LabelError, match="no pixel has a label"):
         pixels.evaluate(np.full((30, 30), np.nan))
     with pytest.raises(ShapeError, match=r"y must have the size of the image, \(30, 30\); got"):
@@ -290,6 +290,20 @@ def test_geotiff_needs_rioxarray(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "rioxarray", None)
     with pytest.raises(OptionError, match=r"pip install 'caveat\[maps\]'"):
         PredictionMap.from_array(P, axes="y x class").to_geotiff(tmp_path / "a.tif")
+
+
+def test_xarray_with_dimensions_of_other_names():
+    xr = pytest.importorskip("xarray")
+    array = xr.DataArray(
+        np.moveaxis(P, -1, 0), dims=("species", "lat", "lon"),
+        coords={"species": ["oak", "road", "sea"], "lon": np.arange(5.0)},
+    )  # fmt: skip
+    pixels = PredictionMap.from_array(array, axes="class y x")
+    assert pixels.prediction.classes.tolist() == ["oak", "road", "sea"]
+    assert list(pixels.coordinates) == ["x"]
+    np.testing.assert_array_equal(pixels.coordinates["x"], np.arange(5.0))
+    own = PredictionMap.from_array(array, axes="class y x", classes=["a", "b", "c"])
+    assert own.prediction.classes.tolist() == ["a", "b", "c"]
 
 
 def test_a_reference_without_rioxarray_is_kept(monkeypatch):

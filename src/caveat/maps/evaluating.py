@@ -11,6 +11,7 @@ from .._arrays import missing_among, to_numpy
 from ..evaluation import Evaluation, Verdict
 from ..exceptions import LabelError, ShapeError, UnsupportedPredictionError
 from ..predictions import Categorical, Gaussian
+from ..results.words import counted
 from .blocks import BlockSize, block_codes, choose_block
 
 if TYPE_CHECKING:
@@ -117,7 +118,8 @@ class MapEvaluation:
     @property
     def remark(self) -> str:
         """What intervals rest on, in one line."""
-        left = f"; {self.unlabeled:,} pixels without label left out" if self.unlabeled else ""
+        unlabeled = counted(self.unlabeled, "pixel")
+        left = f"; {unlabeled} without label left out" if self.unlabeled else ""
         return f"Intervals from {self.block}{left}."
 
     def verdict(self) -> Verdict:

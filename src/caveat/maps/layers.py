@@ -83,7 +83,8 @@ class MapLayers(Drawable):
             spread = self.numbers["standard deviation"]
             return Statement(
                 "info",
-                f"Half of {total} have a standard deviation above {np.nanmedian(spread):.3g}.",
+                f"At least half of {total} have a standard deviation of "
+                f"{np.nanmedian(spread):.3g} or more.",
             )
         unsure = float((self.pixels.measure("gini_impurity") > UNSURE).sum()) / len(prediction)
         return Statement(

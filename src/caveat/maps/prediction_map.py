@@ -165,16 +165,20 @@ class PredictionMap(Drawable):
                 )
             flat = flat[..., keep.ravel().astype(bool), :]
             valid = keep.astype(bool)
+        own = coordinates_of(array, dims)
         if labeled and classes is None:
-            own = next(name for name in dims if NAMES.get(str(name)) == "class")
-            classes = array.coords[own].values if own in array.coords else None
+            classes = own.get(str(dims[known.index("class")]))
         make = Categorical.from_logits if logits else Categorical
         try:
             prediction = make(flat, classes=classes)
         except InvalidValueError:
             _check_order(values, order)
             raise
-        coordinates = coordinates_of(array, spatial) if labeled else {}
+        coordinates = {
+            name: own[str(dim)]
+            for name, dim in zip(known, dims, strict=False)  # without dims there are none
+            if name in spatial and str(dim) in own
+        }
         return cls(
             prediction, tuple(lengths), valid, coordinates, tuple(spatial),
             reference_of(array),
