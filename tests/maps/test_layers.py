@@ -156,3 +156,11 @@ def test_predictions_without_a_page():
     numbers = PredictionMap(caveat.Gaussian(np.zeros(4), np.ones(4)), (2, 2))
     with pytest.raises(OptionError, match="are for maps of classes"):
         map_layers(numbers, truth=np.zeros((2, 2)))
+
+
+def test_truth_without_measures():
+    p = np.tile([0.6, 0.4], (4, 1))
+    layers = map_layers(
+        PredictionMap(caveat.Categorical(p), (2, 2)), measures=[], truth=[[0, 0], [1, 0]]
+    )
+    assert "25 % of 4 labeled pixels are wrong." in str(layers.verdict())

@@ -306,6 +306,24 @@ def test_xarray_with_dimensions_of_other_names():
     assert own.prediction.classes.tolist() == ["a", "b", "c"]
 
 
+def test_truth_with_named_axes_is_put_in_the_order_of_the_map():
+    xr = pytest.importorskip("xarray")
+    y = P[:5].argmax(axis=-1)
+    y[0] = (y[0] + 1) % 3
+    lines = np.arange(5.0)[::-1]
+    pixels = PredictionMap.from_array(
+        xr.DataArray(P[:5], dims=("y", "x", "class"), coords={"y": lines})
+    )
+    truth = xr.DataArray(y, dims=("y", "x"), coords={"y": lines, "x": np.arange(5)})
+    for given in (truth, truth.transpose("x", "y"), truth.drop_vars("y"), y):
+        np.testing.assert_array_equal(pixels.labeled(given, block=2).y, y.ravel())
+    other = truth.rename(y="row")  # names that the map does not have
+    np.testing.assert_array_equal(pixels.labeled(other, block=2).y, y.ravel())
+    message = r"y runs along 'y' from 0.0 to 4.0, the map from 4.0 to 0.0; turn it over with sortby"
+    with pytest.raises(ShapeError, match=message):
+        pixels.evaluate(truth.sortby("y"), block=2)
+
+
 def test_a_reference_without_rioxarray_is_kept(monkeypatch):
     xr = pytest.importorskip("xarray")
     pixels = PredictionMap(caveat.Categorical(P.reshape(-1, 3)), (6, 5), reference="EPSG:4326")
