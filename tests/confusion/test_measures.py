@@ -250,3 +250,13 @@ def test_means_that_are_not_there_are_called_none(tmp_path):
     text = result.report(tmp_path / "m.html").read_text(encoding="utf-8")
     assert "<bdi>nan</bdi>" not in text
     assert "<bdi>none</bdi>" in text
+
+
+def test_near_misses_of_long_names_keep_how_many_they_are():
+    p = np.tile([0.4, 0.6, 0.0], (7, 1))
+    names = np.array(["a very long name of a class " * 4 + str(k) for k in range(3)])
+    result = caveat.compare_measures(
+        caveat.Categorical(p, classes=names), names[np.zeros(7, int)], distances=H, resamples=0
+    )
+    chart = caveat.charts.near_misses(result)
+    assert chart.y.ticks[0][1].endswith("(7)")
