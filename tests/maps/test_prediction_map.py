@@ -49,6 +49,21 @@ def test_axes_that_do_not_fit(axes):
         PredictionMap.from_array(P, axes=axes)
 
 
+def test_pixels_without_numbers_are_named():
+    p = P.copy()
+    p[2, 3] = p[4, 1, 0] = np.nan
+    for given, axes in ((p, "y x class"), (np.stack([P, p]), "member y x class")):
+        with pytest.raises(InvalidValueError, match=r"of 2 pixels, .* at y 2, x 3; .* valid="):
+            PredictionMap.from_array(given, axes=axes)
+    some = PredictionMap.from_array(p, axes="y x class", valid=~np.isnan(p).any(axis=-1))
+    assert len(some.prediction) == 28
+    one_left = np.arange(30).reshape(6, 5) > 14
+    with pytest.raises(InvalidValueError, match=r"of 1 pixel, the first at y 4, x 1;"):
+        PredictionMap.from_array(p, axes="y x class", valid=one_left)
+    with pytest.raises(InvalidValueError, match="sum to 2"):
+        PredictionMap.from_array(np.ones((2, 2, 2), int), axes="y x class")
+
+
 def test_some_pixels():
     valid = np.random.default_rng(1).random((6, 5)) < 0.6
     pixels = PredictionMap.from_array(P, axes="y x class", valid=valid)

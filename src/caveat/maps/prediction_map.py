@@ -14,6 +14,7 @@ from ..evaluation import evaluate
 from ..exceptions import InvalidValueError, OptionError, ShapeError, UnsupportedPredictionError
 from ..predictions import Categorical, Container
 from ..results.tables import Drawable
+from ..results.words import counted
 from ..uncertainty import measure
 from ._grid import (
     NAMES,
@@ -173,6 +174,7 @@ class PredictionMap(Drawable):
             prediction = make(flat, classes=classes)
         except InvalidValueError:
             _check_order(values, order)
+            _check_missing(values, order, valid)
             raise
         coordinates = {
             name: own[str(dim)]
@@ -397,6 +399,21 @@ class PredictionMap(Drawable):
         some = "" if self.valid is None else f", {len(self.prediction):,} of them predicted"
         return (
             f"PredictionMap: {' x '.join(map(str, self.shape))} pixels{some}, {self.prediction!r}"
+        )
+
+
+def _check_missing(values: NDArray[Any], order: list[str], valid: Any) -> None:
+    """Raise if pixels have no numbers, with what to do about them."""
+    empty = np.isnan(values).any(axis=-1) if values.dtype.kind == "f" else np.zeros(1, bool)
+    empty = empty.any(axis=0) if order[0] == "member" else empty
+    if valid is not None:
+        empty = empty & valid
+    if empty.any():
+        names = [name for name in order if name not in ("class", "member")]
+        first = ", ".join(f"{n} {k}" for n, k in zip(names, np.argwhere(empty)[0], strict=True))
+        raise InvalidValueError(
+            f"NaN among the probabilities of {counted(int(empty.sum()), 'pixel')}, the first at "
+            f"{first}; leave them out with valid=, which is true elsewhere"
         )
 
 
