@@ -298,7 +298,7 @@ class PredictionMap(Drawable):
         Parameters
         ----------
         y : array of the shape of the image
-            The truth.
+            The truth. The axes of a DataArray are put in the order of the map's.
         block : int or sequence of int, optional
             The side of a block in pixels; by default twenty correlation lengths of the errors.
         missing : label, optional
@@ -315,7 +315,7 @@ class PredictionMap(Drawable):
         Parameters
         ----------
         y : array of the shape of the image
-            The truth.
+            The truth. The axes of a DataArray are put in the order of the map's.
         block : int or sequence of int, optional
             The side of a block in pixels; by default twenty correlation lengths of the errors.
         missing : label, optional
