@@ -5,6 +5,9 @@ import re
 import numpy as np
 import pytest
 
+import caveat
+from caveat.maps import PredictionMap
+
 from .conftest import scene
 from .pages import opened
 
@@ -237,3 +240,22 @@ def test_text_is_shown_and_not_run(browser, reports):
         click(page, 0, 12, 20)
         assert page.locator(".maps b, .maps a, .maps iframe").count() == 0
         assert page.locator(".map-legend", has_text="<b>roof</b>").count() == 1
+
+
+def test_many_classes_with_long_names_stay_inside(browser, tmp_path):
+    names = [f"{'a_name_without_any_break' * 3}_{k}" for k in range(9)]
+    p = np.tile([0.124] * 8 + [0.008], (HEIGHT * WIDTH, 1))
+    pixels = PredictionMap(caveat.Categorical(p, classes=names), (HEIGHT, WIDTH))
+    path = pixels.report(tmp_path / "map.html")
+    with opened(browser, path, 390) as page:
+        ready(page)
+        click(page, 0, 3, 4)
+        assert f"{names[5]} and 2 others." in said(page)
+        assert page.evaluate(
+            "[...document.querySelectorAll('.map-tools *, .map-legend *, .map-chances *')]"
+            ".every((e) => e.getBoundingClientRect().right <= innerWidth)"
+        )
+        stack = page.locator(".map-stack").first.bounding_box()
+        name = page.locator(".map-name").first.bounding_box()
+        assert stack["x"] <= name["x"]
+        assert name["x"] + name["width"] <= stack["x"] + stack["width"]

@@ -40,11 +40,20 @@ def test_names_stand_in_their_classes():
 
 def test_names_do_not_overlap_and_the_largest_classes_come_first():
     stripes = np.tile(np.repeat(np.arange(6), 10), (10, 1))
-    chart = charts.label_map(stripes, list("abcdef"))
-    assert [mark.text for mark in chart.marks if isinstance(mark, Text)] == ["a", "d"]
+    names = [5 * letter for letter in "abcdef"]
+    chart = charts.label_map(stripes, names)
+    assert [mark.text for mark in chart.marks if isinstance(mark, Text)] == ["aaaaa", "ddddd"]
     stripes[:, 10:22] = 1
-    larger = charts.label_map(stripes, list("abcdef"))
-    assert next(mark.text for mark in larger.marks if isinstance(mark, Text)) == "b"
+    larger = charts.label_map(stripes, names)
+    assert next(mark.text for mark in larger.marks if isinstance(mark, Text)) == "bbbbb"
+
+
+def test_long_names_that_begin_alike_differ():
+    names = ["coniferous forest, dry site", "coniferous forest, wet site"]
+    chart = charts.label_map(np.repeat([[0], [1]], 10, axis=0), names)
+    texts = [mark.text for mark in chart.marks if isinstance(mark, Text)]
+    assert texts == ["coniferou…y site", "coniferou…t site"]
+    assert chart.numbers["class"] == names
 
 
 def test_the_first_line_is_at_the_top_in_matplotlib():
@@ -112,7 +121,7 @@ def test_maps_of_numbers():
     assert chart.numbers["at most"][2] == 6
     same = charts.number_map(values, ends=(1, 11))
     np.testing.assert_array_equal(image_of(chart).values, image_of(same).values)
-    assert "Dark blue is 0 (certain), yellow 1" in charts.number_map(values / 20).read
+    assert "Dark blue is 0, yellow 1" in charts.number_map(values / 20).read
     constant = image_of(charts.number_map(np.full((2, 2), 7.0))).values
     assert (constant == constant[0, 0]).all()
     for ends in ((1, 1), (2, 1), 3, (0, np.inf), (0, "a"), (0, 1, 2)):
@@ -138,6 +147,10 @@ def test_layers_have_one_scale():
     np.testing.assert_allclose(homophily.numbers["at most"], gini.numbers["at most"])
     with pytest.raises(OptionError, match="pass distances="):
         charts.layer_map(pixels, "homophily")
+    assert "Dark blue is 0 (certain), yellow 1" in gini.read
+    assert "At least half of the pixels have 0 or more." in charts.layer_map(sure).read
+    # No confused class is a random guess, the opposite of certain.
+    assert "Dark blue is 0, yellow 1" in charts.layer_map(even, "confused_classes").read
 
 
 def test_pixels_without_prediction_are_white():

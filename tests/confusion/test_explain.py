@@ -90,7 +90,7 @@ def test_an_unknown_class_is_found_without_labels():
 
 def test_what_is_shown(tmp_path):
     result = caveat.explain_uncertainty(P, H)
-    assert "hesitate between 2 and 0" in str(result.verdict()) or "Most hesitate" in repr(result)
+    assert "They hesitate most often between" in repr(result)
     assert "close classes" in result._repr_html_()
     page = result.report(tmp_path / "e.html").read_text(encoding="utf-8")
     assert "Candidates: outliers" in page
@@ -207,3 +207,23 @@ def test_single_precision_is_explained():
     p = np.random.default_rng(0).dirichlet(np.ones(3), 500).astype(np.float32)
     result = caveat.explain_uncertainty(p, H)
     np.testing.assert_allclose(result.geometric, caveat.measure(p, "gini"), atol=1e-5)
+
+
+def test_a_pair_is_counted_in_either_order():
+    p = [[0.5, 0.4, 0.1]] * 4 + [[0.4, 0.5, 0.1]] * 3 + [[0.1, 0.5, 0.4]] * 5
+    said = str(caveat.explain_uncertainty(p, H).verdict())
+    assert "most often between 0 and 1 (7 samples; " in said
+
+
+def test_tables_that_are_cut_say_so(tmp_path):
+    p = np.random.default_rng(0).dirichlet(np.full(12, 0.2), 400)
+    p[:60] = np.eye(12)[[0, 11]].mean(axis=0)
+    places = np.arange(12.0)
+    result = caveat.explain_uncertainty(p, np.abs(places - places[:, None]), hesitant=0)
+    titles = [title for title, *_ in result.tables()]
+    pairs, candidates = len(result.rows), len(result.candidates())
+    assert pairs > 20
+    assert candidates > 50
+    assert f"hesitate between, the 20 most frequent of {pairs}" in titles[-1]
+    page = result.report(tmp_path / "e.html").read_text(encoding="utf-8")
+    assert f"unknown classes, the 50 worst of {candidates}" in page

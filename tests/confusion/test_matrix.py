@@ -76,3 +76,23 @@ def test_single_precision():
     y = np.arange(500) % 5
     matrix = caveat.confusion_matrix(p, y, resamples=10, random_state=0)
     assert matrix.accuracy == pytest.approx((p.argmax(axis=1) == y).mean())
+
+
+def test_weights_are_not_called_samples():
+    p = [[0.9, 0.1], [0.6, 0.4], [0.2, 0.8], [0.3, 0.7]]
+    options = {"resamples": 10, "random_state": 0}
+    matrix = caveat.confusion.confusion_matrix(
+        p, [0, 1, 1, 1], sample_weight=[0.1, 0.2, 0.3, 0.4], **options
+    )
+    _, header, body = matrix.tables()[0]
+    assert header[1] == "weight"
+    assert [line[1] for line in body] == ["0.100", "0.900"]
+    assert (
+        caveat.confusion.confusion_matrix(p, [0, 1, 1, 1], **options).tables()[0][1][1] == "samples"
+    )
+
+
+def test_a_kappa_that_is_undefined():
+    p = np.tile([0.8, 0.2], (4, 1))
+    matrix = caveat.confusion.confusion_matrix(p, [0] * 4, resamples=10, random_state=0)
+    assert repr(matrix).endswith("Cohen's kappa undefined")

@@ -76,7 +76,7 @@ def test_two_classes_have_one_order():
     assert [row.behind for row in result.select(one_class="")] == pytest.approx(
         [0, 0, 0], abs=1e-12
     )
-    assert "order these samples in the same way" in str(result.verdict())
+    assert "do so equally well in these samples." in str(result.verdict())
 
 
 @pytest.mark.parametrize(("y", "words"), [([0, 0], "right"), ([1, 1], "wrong")])
@@ -230,3 +230,33 @@ def test_one_cluster_shows_nothing():
     assert all(np.isnan(row.behind_low) for row in result.rows if row.behind > 0)
     assert "Shown to be worse" not in str(result.verdict())
     assert "The data cannot show that" in str(result.verdict())
+
+
+def test_a_class_without_a_name_is_not_all_samples(tmp_path):
+    p, y = draw()
+    names = np.array(["", "oak", "road"])
+    options = {"measures": ["gini", "margin"], "random_state": 0, "resamples": 50}
+    result = caveat.compare_measures(caveat.Categorical(p, classes=names), names[y], **options)
+    plain = caveat.compare_measures(p, y, **options)
+    assert str(result.verdict()) == str(plain.verdict())
+    assert result.tables() == plain.tables()
+    assert [row.one_class for row in result.rows[2::2]] == ["''", "oak", "road"]
+
+
+def test_means_that_are_not_there_are_called_none(tmp_path):
+    p = caveat.Categorical(np.tile([0.8, 0.2], (4, 1)), classes=["no", "yes"])
+    result = caveat.compare_measures(p, ["no"] * 4, measures=["gini"], resamples=0)
+    assert result.tables()[0][2][0][1:3] == ["0.64, none", "none, none"]
+    text = result.report(tmp_path / "m.html").read_text(encoding="utf-8")
+    assert "<bdi>nan</bdi>" not in text
+    assert "<bdi>none</bdi>" in text
+
+
+def test_near_misses_of_long_names_keep_how_many_they_are():
+    p = np.tile([0.4, 0.6, 0.0], (7, 1))
+    names = np.array(["a very long name of a class " * 4 + str(k) for k in range(3)])
+    result = caveat.compare_measures(
+        caveat.Categorical(p, classes=names), names[np.zeros(7, int)], distances=H, resamples=0
+    )
+    chart = caveat.charts.near_misses(result)
+    assert chart.y.ticks[0][1].endswith("(7)")

@@ -102,7 +102,12 @@ def test_maps_of_numbers_show_mean_and_standard_deviation():
     spread = np.sqrt(variance.mean(axis=0) + mean.var(axis=0)).reshape(6, 5)
     np.testing.assert_allclose(layers.numbers["mean"], mean.mean(axis=0).reshape(6, 5))
     np.testing.assert_allclose(layers.numbers["standard deviation"], spread)
-    assert f"a standard deviation above {np.median(spread):.3g}" in str(layers.verdict())
+    said = (
+        f"At least half of 30 pixels have a standard deviation of {np.median(spread):.3g} or more."
+    )
+    assert str(layers.verdict()) == said
+    even = PredictionMap(caveat.Gaussian(np.zeros(4), np.full(4, 0.25)), (2, 2))
+    assert "deviation of 0.5 or more" in str(map_layers(even).verdict())
 
 
 @pytest.mark.parametrize(
@@ -151,3 +156,11 @@ def test_predictions_without_a_page():
     numbers = PredictionMap(caveat.Gaussian(np.zeros(4), np.ones(4)), (2, 2))
     with pytest.raises(OptionError, match="are for maps of classes"):
         map_layers(numbers, truth=np.zeros((2, 2)))
+
+
+def test_truth_without_measures():
+    p = np.tile([0.6, 0.4], (4, 1))
+    layers = map_layers(
+        PredictionMap(caveat.Categorical(p), (2, 2)), measures=[], truth=[[0, 0], [1, 0]]
+    )
+    assert "25 % of 4 labeled pixels are wrong." in str(layers.verdict())

@@ -49,6 +49,21 @@ def test_axes_that_do_not_fit(axes):
         PredictionMap.from_array(P, axes=axes)
 
 
+def test_pixels_without_numbers_are_named():
+    p = P.copy()
+    p[2, 3] = p[4, 1, 0] = np.nan
+    for given, axes in ((p, "y x class"), (np.stack([P, p]), "member y x class")):
+        with pytest.raises(InvalidValueError, match=r"of 2 pixels, .* at y 2, x 3; .* valid="):
+            PredictionMap.from_array(given, axes=axes)
+    some = PredictionMap.from_array(p, axes="y x class", valid=~np.isnan(p).any(axis=-1))
+    assert len(some.prediction) == 28
+    one_left = np.arange(30).reshape(6, 5) > 14
+    with pytest.raises(InvalidValueError, match=r"of 1 pixel, the first at y 4, x 1;"):
+        PredictionMap.from_array(p, axes="y x class", valid=one_left)
+    with pytest.raises(InvalidValueError, match="sum to 2"):
+        PredictionMap.from_array(np.ones((2, 2, 2), int), axes="y x class")
+
+
 def test_some_pixels():
     valid = np.random.default_rng(1).random((6, 5)) < 0.6
     pixels = PredictionMap.from_array(P, axes="y x class", valid=valid)
@@ -228,7 +243,7 @@ def test_pixels_without_label_are_left_out_and_counted():
     words = np.array(["a", "b", "c"], dtype=object)[truth(p)]
     words[0, 0] = None
     text = PredictionMap.from_array(p, axes="y x class", classes=["a", "b", "c"])
-    assert text.evaluate(words, **options).unlabeled == 1
+    assert "; 1 pixel without label left out." in text.evaluate(words, **options).remark
     with pytest.raises(LabelError, match="no pixel has a label"):
         pixels.evaluate(np.full((30, 30), np.nan))
     with pytest.raises(ShapeError, match=r"y must have the size of the image, \(30, 30\); got"):
@@ -290,6 +305,38 @@ def test_geotiff_needs_rioxarray(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "rioxarray", None)
     with pytest.raises(OptionError, match=r"pip install 'caveat\[maps\]'"):
         PredictionMap.from_array(P, axes="y x class").to_geotiff(tmp_path / "a.tif")
+
+
+def test_xarray_with_dimensions_of_other_names():
+    xr = pytest.importorskip("xarray")
+    array = xr.DataArray(
+        np.moveaxis(P, -1, 0), dims=("species", "lat", "lon"),
+        coords={"species": ["oak", "road", "sea"], "lon": np.arange(5.0)},
+    )  # fmt: skip
+    pixels = PredictionMap.from_array(array, axes="class y x")
+    assert pixels.prediction.classes.tolist() == ["oak", "road", "sea"]
+    assert list(pixels.coordinates) == ["x"]
+    np.testing.assert_array_equal(pixels.coordinates["x"], np.arange(5.0))
+    own = PredictionMap.from_array(array, axes="class y x", classes=["a", "b", "c"])
+    assert own.prediction.classes.tolist() == ["a", "b", "c"]
+
+
+def test_truth_with_named_axes_is_put_in_the_order_of_the_map():
+    xr = pytest.importorskip("xarray")
+    y = P[:5].argmax(axis=-1)
+    y[0] = (y[0] + 1) % 3
+    lines = np.arange(5.0)[::-1]
+    pixels = PredictionMap.from_array(
+        xr.DataArray(P[:5], dims=("y", "x", "class"), coords={"y": lines})
+    )
+    truth = xr.DataArray(y, dims=("y", "x"), coords={"y": lines, "x": np.arange(5)})
+    for given in (truth, truth.transpose("x", "y"), truth.drop_vars("y"), y):
+        np.testing.assert_array_equal(pixels.labeled(given, block=2).y, y.ravel())
+    other = truth.rename(y="row")  # names that the map does not have
+    np.testing.assert_array_equal(pixels.labeled(other, block=2).y, y.ravel())
+    message = r"y runs along 'y' from 0.0 to 4.0, the map from 4.0 to 0.0; turn it over with sortby"
+    with pytest.raises(ShapeError, match=message):
+        pixels.evaluate(truth.sortby("y"), block=2)
 
 
 def test_a_reference_without_rioxarray_is_kept(monkeypatch):

@@ -178,3 +178,13 @@ def test_volumes_have_no_page(tmp_path):
     with pytest.raises(UnsupportedPredictionError, match="a page of maps has two axes"):
         volume.report(tmp_path / "v.html")
     assert volume[0].report(tmp_path / "v.html").exists()
+
+
+def test_few_pixels_of_a_large_image(tmp_path):
+    valid = np.zeros((1300, 1300), bool)
+    valid[1, 1] = valid[3, 7] = True  # not among those that are shown
+    pixels = PredictionMap(caveat.Categorical(scores(2)), valid.shape, valid)
+    facts, planes = unpacked(map_layers(pixels))
+    assert facts["step"] == 2
+    assert all((planes[name] == 255).all() for name in ("share0", "code0low", "confused", "layer0"))
+    assert "2 of them predicted" in text_of(pixels.report(tmp_path / "few.html"))

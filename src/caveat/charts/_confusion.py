@@ -11,7 +11,7 @@ from ..uncertainty import MEASURES
 from ._ecdf import grid_of, shares_up_to, step_lines
 from .chart import Chart
 from .entry import Entry, expect
-from .layout import label_lines, row_axis
+from .layout import row_axis, sized_lines
 from .marks import STYLES, Axis, Line, Mark, Points, Rule, Style, style_of
 
 _MOST_POINTS = 1500
@@ -113,13 +113,10 @@ def near_misses(result: MeasureComparison) -> Chart:
     """
     expect(result, MeasureComparison)
     frame = result.near_misses().sort_values("samples", ascending=False, kind="stable").head(12)
-    labels = [
-        f"{true} as {predicted} ({count:,})"
-        for true, predicted, count in zip(
-            frame["true"], frame["predicted"], frame["samples"], strict=True
-        )
-    ]
-    axis, places = row_axis([label_lines([text], 26) for text in labels])
+    names = [f"{a} as {b}" for a, b in zip(frame["true"], frame["predicted"], strict=True)]
+    sizes = frame["samples"].tolist()
+    axis, places = row_axis([sized_lines(*row, 26) for row in zip(names, sizes, strict=True)])
+    labels = [f"{name} ({size:,})" for name, size in zip(names, sizes, strict=True)]
     marks: list[Mark] = []
     for name, color, marker, shift in (
         ("equidistant", "gray", "circle", -0.18), ("homophily", "orange", "square", 0.18),

@@ -8,6 +8,7 @@ import numpy as np
 from .._arrays import to_numpy
 from .._validation import FloatArray, as_floats
 from ..confusion import Confusion
+from ..confusion.measures import CONFUSED
 from ..exceptions import OptionError, ShapeError
 from ..maps import PredictionMap
 from ..maps.layers import HOMOPHILY, MEASURED, checked_image, map_layers, true_codes
@@ -19,8 +20,11 @@ from .palettes import KINDS, ends_of_channels, ends_of_layer, label_colors, shad
 
 MOST_PIXELS = 400
 """Along one axis of a drawing; larger images are averaged, or thinned out, to that."""
-_LINE, _WORD = 0.07, 0.44
-"""About the height and the width of a name, as shares of the map: names must not overlap."""
+_LINE, _LETTER = 0.12, 0.04
+"""About the height of a name and the width of a letter in a small map, as shares of it: names must
+not overlap, also where those near an end of the map are moved inside."""
+_LONGEST = 16
+"""Letters of a name; longer ones lose their middle, as their ends often differ."""
 
 
 def class_map(pixels: PredictionMap, truth: Any = None, missing: Any = None) -> Chart:
@@ -111,16 +115,20 @@ def label_map(
     step = -(-max(array.shape) // MOST_PIXELS)
     shown = array[::step, ::step]
     marks: list[Mark] = [_image(palette[shown], array.shape)]
-    places: list[tuple[float, float]] = []
+    places: list[tuple[float, float, int]] = []
     for code in np.argsort(-counts, kind="stable"):
         if not (shown == code).any():
             continue
         y, x = _inside(shown == code)
-        apart = [abs(y - v) > _LINE * shown.shape[0] or abs(x - u) > _WORD * shown.shape[1]
-                 for v, u in places]  # fmt: skip
+        text = _shortened(texts[code])
+        apart = [
+            abs(y - v) > _LINE * shown.shape[0]
+            or abs(x - u) > _LETTER * (len(text) + letters) * shown.shape[1]
+            for v, u, letters in places
+        ]
         if all(apart):
-            places.append((y, x))
-            marks.append(Text(x=step * x, y=step * y, text=texts[code][:16], color="ink"))
+            places.append((y, x, len(text)))
+            marks.append(Text(x=step * x, y=step * y, text=text, color="ink"))
     return _chart(
         array.shape, title, "Names stand in the middle of the widest part of each class.", marks,
         {"class": texts, "pixels": counts, "share": counts / max(1, counts.sum())},
@@ -150,7 +158,8 @@ def layer_map(
         layer = map_layers(pixels, measures=[name], distances=distances).numbers[name]
     else:
         layer = pixels.measure(name)
-    return number_map(layer, name.replace("_", " ").capitalize())
+    zero = "" if name == CONFUSED else " (certain)"  # no confused class is a random guess
+    return _shades(layer, name.replace("_", " ").capitalize(), None, zero)
 
 
 def number_map(values: Any, title: str = "Layer", ends: tuple[float, float] | None = None) -> Chart:
@@ -178,6 +187,11 @@ def number_map(values: Any, title: str = "Layer", ends: tuple[float, float] | No
     <Chart: Height in meters, 5 rows>
     """
     _check_title(title)
+    return _shades(values, title, ends, "")
+
+
+def _shades(values: Any, title: str, ends: tuple[float, float] | None, zero: str) -> Chart:
+    """Return numbers as a map; ``zero`` says what 0 means where colors go from 0 to 1."""
     layer, _, _ = as_floats(values, "values")
     known = layer[np.isfinite(layer)]
     if layer.ndim != 2 or not known.size:
@@ -190,10 +204,10 @@ def number_map(values: Any, title: str = "Layer", ends: tuple[float, float] | No
     quantiles = np.quantile(known, levels)
     shares = (_averaged(layer) - low) / ((high - low) or 1.0)
     marks: list[Mark] = [_image(shaded(shares), layer.shape)]
-    certain = " (certain)" if (low, high) == (0, 1) else ""
+    said = zero if (low, high) == (0, 1) else ""
     return _chart(
-        layer.shape, title, f"Dark blue is {low:.3g}{certain}, yellow {high:.3g}; white has no "
-        f"prediction. Half of the pixels are above {quantiles[2]:.2g}.", marks,
+        layer.shape, title, f"Dark blue is {low:.3g}{said}, yellow {high:.3g}; white has no "
+        f"prediction. At least half of the pixels have {quantiles[2]:.2g} or more.", marks,
         {"share of pixels": levels, "at most": quantiles},
     )  # fmt: skip
 
@@ -221,6 +235,12 @@ def false_color(image: Any, channels: tuple[int, int, int] = (0, 1, 2)) -> Chart
         shape, "False colors", f"Red, green and blue are the channels {list(chosen)}.",
         [_image(_averaged(colors), shape)], {"channel": list(chosen), "low": low, "high": high},
     )  # fmt: skip
+
+
+def _shortened(name: str) -> str:
+    if len(name) <= _LONGEST:
+        return name
+    return f"{name[: _LONGEST - 7].rstrip()}…{name[-6:].lstrip()}"
 
 
 def _averaged(layer: FloatArray) -> FloatArray:

@@ -23,7 +23,7 @@ class MeasureRow:
     ----------
     measure : str
     one_class : str
-        The true class; empty for all.
+        The true class; empty for all. A class without a name is ``''``, with the quotes.
     right, wrong : int
         How many predictions are right and wrong.
     right_mean, wrong_mean, right_skewness, wrong_skewness : float

@@ -25,7 +25,7 @@ from ..results.tables import (
     number,
     terminal_table,
 )
-from ..results.words import Statement, counted, joined, whole
+from ..results.words import Statement, counted, joined, most_of, whole
 from ..uncertainty import gini_impurity, homophily_maximum, homophily_uncertainty
 from ..uncertainty.distances import check_distances
 from ._given import as_classes
@@ -33,6 +33,8 @@ from ._mistakes import MistakeRow, above_gini, are_distant, mistake_rows, mistak
 from ._neighbors import nearest_samples
 from ._pairs import Confusion, PairRow, pair_rows
 
+_MOST_PAIRS = 20
+"""Of more pairs of classes the most frequent ones are shown."""
 _SAYS = {
     Confusion.SURE: "The prediction is far from a random guess.",
     Confusion.NEAR: "The model hesitates between classes that are hard to separate.",
@@ -168,13 +170,18 @@ class UncertaintyExplanation(RowTable[PairRow], Drawable):
         )
         said = [Statement("info", first)]
         if self.rows:
-            row = max(self.rows, key=lambda row: row.samples)
+            either: dict[frozenset[str], int] = {}
+            for row in self.rows:  # whichever of the two is the more probable
+                pair = frozenset((row.first, row.second))
+                either[pair] = either.get(pair, 0) + row.samples
+            row = max(self.rows, key=lambda row: either[frozenset((row.first, row.second))])
+            samples = either[frozenset((row.first, row.second))]
             said.append(
                 Statement(
                     "info",
-                    f"Most hesitate between {row.first} and {row.second} "
-                    f"({counted(row.samples, 'sample')}, {number(row.distance)} of the largest "
-                    "distance between classes).",
+                    f"They hesitate most often between {row.first} and {row.second} "
+                    f"({counted(samples, 'sample')}; the distance of these classes is "
+                    f"{number(row.distance)} of the largest one).",
                 )
             )
         candidates = counts[Confusion.CANDIDATE]
@@ -225,14 +232,19 @@ class UncertaintyExplanation(RowTable[PairRow], Drawable):
                 row.first, row.second, number(row.distance), f"{row.samples:,}",
                 f"{row.candidates:,}", number(row.geometric), number(row.homophily),
             ]
-            for row in self.rows[:20]
+            for row in self.rows[:_MOST_PAIRS]
         ]  # fmt: skip
         header = (
             "first", "second", "distance", "samples", "candidates", "geometric", "homophily",
         )  # fmt: skip
         tables: list[ShownTable] = [
             ("Kinds of uncertainty", about, kinds),
-            ("Classes that predictions hesitate between", header, pairs),
+            (
+                "Classes that predictions hesitate between"
+                + most_of("most frequent", len(pairs), len(self.rows)),
+                header,
+                pairs,
+            ),
         ]
         if self.mistakes:
             tables.insert(1, mistake_table(self.mistakes))

@@ -11,6 +11,7 @@ from ..metrics import METRICS
 from ..resampling import ConfidenceInterval, confidence_interval, make_plan, replicates
 from ..resampling.spread import share_limits, spread_of, stacked
 from ..results.tables import ShownTable, html_tables, interval_words, number, terminal_table
+from ..results.words import amount
 from ._given import as_classes
 
 
@@ -73,19 +74,25 @@ class ConfusionMatrix:
 
     def tables(self) -> list[ShownTable]:
         """Return what is shown: percentages of each true class, with their intervals."""
+        whole = bool((self.counts == np.rint(self.counts)).all())
         body = [
-            [str(label), f"{total:.0f}", *(_percent(*cell) for cell in zip(*cells, strict=True))]
+            [
+                str(label), f"{total:.0f}" if whole else amount(total),
+                *(_percent(*cell) for cell in zip(*cells, strict=True)),
+            ]
             for label, total, *cells in zip(
                 self.classes.tolist(), self.counts.sum(axis=1), self.shares, self.low, self.high,
                 strict=True,
             )
         ]  # fmt: skip
-        header = ["true class", "samples", *map(str, self.classes.tolist())]
+        header = ["true class", "samples" if whole else "weight", *map(str, self.classes.tolist())]
         return [("Predicted classes, in percent of each true class", header, body)]
 
     def _lines(self) -> list[str]:
         return [
             f"{name} {number(value)} ({interval_words(interval.low, interval.high)})"
+            if value == value
+            else f"{name} undefined"
             for name, value, interval in (
                 ("accuracy", self.accuracy, self.accuracy_interval),
                 ("Cohen's kappa", self.kappa, self.kappa_interval),

@@ -21,7 +21,7 @@ from ..results.tables import (
     number,
     terminal_table,
 )
-from ..results.words import Level, Statement, joined
+from ..results.words import Level, Statement, capitalized, joined
 from ..uncertainty import MEASURES, measure
 from ..uncertainty.distances import check_distances
 from ._given import as_classes
@@ -122,7 +122,12 @@ class MeasureComparison(RowTable[MeasureRow], Drawable):
         )
         said = [Statement(level, first)]
         if same:
-            said.append(Statement("info", f"{_listed(same)} order these samples in the same way."))
+            said.append(
+                Statement(
+                    "info",
+                    f"{capitalized(_listed([best, *same]))} do so equally well in these samples.",
+                )
+            )
         others = [row for row in known if row is not best and row not in same]
         worse = [row for row in others if row.behind_low > 0]
         if worse:
@@ -177,8 +182,8 @@ def _deviation(part: Any) -> float:
 
 def _means(row: MeasureRow) -> list[str]:
     return [
-        f"{number(row.right_mean)}, {number(row.wrong_mean)}",
-        f"{number(row.right_skewness)}, {number(row.wrong_skewness)}",
+        ", ".join(number(value) or "none" for value in pair)
+        for pair in ((row.right_mean, row.wrong_mean), (row.right_skewness, row.wrong_skewness))
     ]
 
 
@@ -262,7 +267,8 @@ def compare_measures(
     rows = measure_rows(values, wrong, np.ones(len(codes), bool), "", plan, confidence)
     if by_class:
         for code, label in enumerate(given.classes.tolist()):
-            rows += measure_rows(values, wrong, codes == code, str(label), plan, confidence)
+            name = str(label) or repr(label)  # without text it would be that of all samples
+            rows += measure_rows(values, wrong, codes == code, name, plan, confidence)
     confused = measure(given, CONFUSED).astype(np.intp)
     return MeasureComparison(
         tuple(rows), values, wrong, confused, codes, order[:, 0], order[:, 1], given.classes,

@@ -1,12 +1,13 @@
 """Grids: their lengths, the names of their axes, coordinates, and regions."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .._arrays import to_numpy
 from .._validation import check_integer
 from ..exceptions import OptionError, ShapeError
 
@@ -50,6 +51,22 @@ def coordinates_of(labeled: Any, names: Any) -> dict[str, NDArray[Any]]:
         for name in names
         if name in labeled.coords
     }
+
+
+def on_grid(given: Any, name: str, axes: Sequence[str], coordinates: Mapping[str, Any]) -> Any:
+    """Return values as an array whose axes are in the order of the map's, if they have names."""
+    if not is_labeled(given) or sorted(map(str, given.dims)) != sorted(axes):
+        return to_numpy(given, name).array
+    order = {str(dim): dim for dim in given.dims}
+    given = given.transpose(*(order[axis] for axis in axes))
+    for axis, own in coordinates_of(given, given.dims).items():
+        there = np.asarray(coordinates.get(axis, own))
+        if not np.array_equal(own, there) and np.array_equal(own[::-1], there):
+            raise ShapeError(
+                f"{name} runs along {axis!r} from {own[0]} to {own[-1]}, the map from {there[0]} "
+                f"to {there[-1]}; turn it over with sortby({axis!r}, ascending=...)"
+            )
+    return to_numpy(given, name).array
 
 
 def reference_of(labeled: Any) -> Any:

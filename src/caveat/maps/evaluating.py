@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._arrays import missing_among, to_numpy
+from .._arrays import missing_among
 from ..evaluation import Evaluation, Verdict
 from ..exceptions import LabelError, ShapeError, UnsupportedPredictionError
 from ..predictions import Categorical, Gaussian
+from ..results.words import counted
+from ._grid import on_grid
 from .blocks import BlockSize, block_codes, choose_block
 
 if TYPE_CHECKING:
@@ -62,7 +64,7 @@ def with_label(
     pixels: "PredictionMap", y: Any, missing: Any, name: str = "y"
 ) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[Any], int]:
     """Return which pixels have a label: places in the grid, samples, labels, how many have none."""
-    truth = to_numpy(y, name).array
+    truth = on_grid(y, name, pixels.axes, pixels.coordinates)
     if truth.shape != pixels.shape:
         raise ShapeError(
             f"{name} must have the size of the image, {pixels.shape}; got {truth.shape}"
@@ -117,7 +119,8 @@ class MapEvaluation:
     @property
     def remark(self) -> str:
         """What intervals rest on, in one line."""
-        left = f"; {self.unlabeled:,} pixels without label left out" if self.unlabeled else ""
+        unlabeled = counted(self.unlabeled, "pixel")
+        left = f"; {unlabeled} without label left out" if self.unlabeled else ""
         return f"Intervals from {self.block}{left}."
 
     def verdict(self) -> Verdict:

@@ -83,7 +83,8 @@ class MapLayers(Drawable):
             spread = self.numbers["standard deviation"]
             return Statement(
                 "info",
-                f"Half of {total} have a standard deviation above {np.nanmedian(spread):.3g}.",
+                f"At least half of {total} have a standard deviation of "
+                f"{np.nanmedian(spread):.3g} or more.",
             )
         unsure = float((self.pixels.measure("gini_impurity") > UNSURE).sum()) / len(prediction)
         return Statement(
@@ -96,8 +97,8 @@ class MapLayers(Drawable):
         known = truth >= 0
         wrong = (self.pixels.classes() != truth)[known]
         said = f"{whole(wrong.mean())} of {counted(int(known.sum()), 'labeled pixel')} are wrong"
-        name, layer = next(iter(self.numbers.items()))
-        if wrong.any() and not wrong.all():
+        if self.numbers and wrong.any() and not wrong.all():
+            name, layer = next(iter(self.numbers.items()))
             right, other = (float(layer[known][part].mean()) for part in (~wrong, wrong))
             said += (
                 f"; the mean {name.replace('_', ' ')} is {other:.2g} there, elsewhere {right:.2g}"

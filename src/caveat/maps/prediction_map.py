@@ -14,6 +14,7 @@ from ..evaluation import evaluate
 from ..exceptions import InvalidValueError, OptionError, ShapeError, UnsupportedPredictionError
 from ..predictions import Categorical, Container
 from ..results.tables import Drawable
+from ..results.words import counted
 from ..uncertainty import measure
 from ._grid import (
     NAMES,
@@ -165,16 +166,21 @@ class PredictionMap(Drawable):
                 )
             flat = flat[..., keep.ravel().astype(bool), :]
             valid = keep.astype(bool)
+        own = coordinates_of(array, dims)
         if labeled and classes is None:
-            own = next(name for name in dims if NAMES.get(str(name)) == "class")
-            classes = array.coords[own].values if own in array.coords else None
+            classes = own.get(str(dims[known.index("class")]))
         make = Categorical.from_logits if logits else Categorical
         try:
             prediction = make(flat, classes=classes)
         except InvalidValueError:
             _check_order(values, order)
+            _check_missing(values, order, valid)
             raise
-        coordinates = coordinates_of(array, spatial) if labeled else {}
+        coordinates = {
+            name: own[str(dim)]
+            for name, dim in zip(known, dims, strict=False)  # without dims there are none
+            if name in spatial and str(dim) in own
+        }
         return cls(
             prediction, tuple(lengths), valid, coordinates, tuple(spatial),
             reference_of(array),
@@ -292,7 +298,7 @@ class PredictionMap(Drawable):
         Parameters
         ----------
         y : array of the shape of the image
-            The truth.
+            The truth. The axes of a DataArray are put in the order of the map's.
         block : int or sequence of int, optional
             The side of a block in pixels; by default twenty correlation lengths of the errors.
         missing : label, optional
@@ -309,7 +315,7 @@ class PredictionMap(Drawable):
         Parameters
         ----------
         y : array of the shape of the image
-            The truth.
+            The truth. The axes of a DataArray are put in the order of the map's.
         block : int or sequence of int, optional
             The side of a block in pixels; by default twenty correlation lengths of the errors.
         missing : label, optional
@@ -393,6 +399,21 @@ class PredictionMap(Drawable):
         some = "" if self.valid is None else f", {len(self.prediction):,} of them predicted"
         return (
             f"PredictionMap: {' x '.join(map(str, self.shape))} pixels{some}, {self.prediction!r}"
+        )
+
+
+def _check_missing(values: NDArray[Any], order: list[str], valid: Any) -> None:
+    """Raise if pixels have no numbers, with what to do about them."""
+    empty = np.isnan(values).any(axis=-1) if values.dtype.kind == "f" else np.zeros(1, bool)
+    empty = empty.any(axis=0) if order[0] == "member" else empty
+    if valid is not None:
+        empty = empty & valid
+    if empty.any():
+        names = [name for name in order if name not in ("class", "member")]
+        first = ", ".join(f"{n} {k}" for n, k in zip(names, np.argwhere(empty)[0], strict=True))
+        raise InvalidValueError(
+            f"NaN among the probabilities of {counted(int(empty.sum()), 'pixel')}, the first at "
+            f"{first}; leave them out with valid=, which is true elsewhere"
         )
 
 

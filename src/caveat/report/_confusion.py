@@ -4,8 +4,8 @@ from typing import Any
 
 from ..charts import CHARTS, Chart
 from ..confusion import MeasureComparison, UncertaintyExplanation
-from ..results.tables import ShownTable
-from ..results.words import counted
+from ..results.tables import ShownTable, number
+from ..results.words import counted, most_of
 from ._evaluation import title_line
 from .content import Cell, Figure, Names, Page, Said, Sentences, Table, page_sections
 
@@ -18,8 +18,8 @@ def measures_page(result: MeasureComparison, title: str | None, source: str) -> 
     classes = [row for row in result.rows if row.one_class]
     body = [
         [
-            row.one_class, row.measure, f"{row.right:,}", f"{row.wrong:,}", f"{row.right_mean:.3g}",
-            f"{row.wrong_mean:.3g}", f"{row.detection:.3g}",
+            row.one_class, row.measure, f"{row.right:,}", f"{row.wrong:,}",
+            *(number(value) or "none" for value in (row.right_mean, row.wrong_mean, row.detection)),
         ]
         for row in classes
     ]  # fmt: skip
@@ -31,7 +31,8 @@ def measures_page(result: MeasureComparison, title: str | None, source: str) -> 
 def explanation_page(result: UncertaintyExplanation, title: str | None, source: str) -> Page:
     """Return the page of the kinds of uncertainty."""
     what = f"{counted(len(result.geometric), 'prediction')}, {counted(result.models, 'model')}"
-    rows = result.candidates()[:50]
+    candidates = result.candidates()
+    rows = candidates[:50]
     body = [
         [
             str(row), f"{result.geometric[row]:.3g}", f"{result.homophily[row]:.3g}",
@@ -43,7 +44,9 @@ def explanation_page(result: UncertaintyExplanation, title: str | None, source: 
     header = ("sample", "geometric", "homophily", "hesitates between", "nearer to neighbors")
     tables = result.tables()
     if body:
-        tables.append(("Candidates: outliers, wrong labels, unknown classes", header, body))
+        name = "Candidates: outliers, wrong labels, unknown classes"
+        name += most_of("worst", len(rows), len(candidates))
+        tables.append((name, header, body))
     heading = title or "What kind of mistakes are to be expected?"
     return _page("Confusion", heading, title_line(what, source), result, tables)
 

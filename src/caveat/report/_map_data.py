@@ -57,13 +57,17 @@ def packed(layers: MapLayers, most: int = MOST_CHARACTERS) -> tuple[dict[str, An
 
 
 def _planes(layers: MapLayers, step: int, levels: int) -> tuple[dict[str, Plane], dict[str, Any]]:
-    pixels = layers.pixels if step == 1 else layers.pixels[::step, ::step]
+    pixels = layers.pixels
     planes: dict[str, Plane] = {}
     facts: dict[str, Any] = {"places": 0, "layers": []}
     if hasattr(pixels.prediction, "classes"):
-        own = _probabilities(pixels.prediction.mean, levels)
+        samples = pixels.layer(np.arange(len(pixels.prediction)), -1)[::step, ::step]
+        known = samples >= 0  # nowhere, if few pixels of a large image are predicted
+        own = _probabilities(pixels.prediction.mean, samples[known], levels)
         facts["places"] = (len(own) - 1) // 3
-        planes = {name: pixels.layer(plane, NONE) for name, plane in own.items()}
+        for name, values in own.items():
+            planes[name] = np.full(samples.shape, NONE, dtype=np.uint8)
+            planes[name][known] = values
     for number, (name, layer) in enumerate(layers.numbers.items()):
         low, high = ends_of_layer(layer)
         planes[f"layer{number}"] = _levels(layer[::step, ::step], low, high, levels)
@@ -78,14 +82,15 @@ def _planes(layers: MapLayers, step: int, levels: int) -> tuple[dict[str, Plane]
         for channel, name in enumerate(("red", "green", "blue")):
             planes[name] = np.round(255 * colors[..., channel]).astype(np.uint8)
     facts["coordinates"] = [
-        [name, _texts(pixels.coordinates[name])] if name in pixels.coordinates else None
+        [name, _texts(pixels.coordinates[name][::step])] if name in pixels.coordinates else None
         for name in pixels.axes
     ]
     return planes, facts
 
 
-def _probabilities(p: Any, levels: int) -> dict[str, Plane]:
-    """Return the most probable classes of each sample, and how many are above a random guess."""
+def _probabilities(mean: Any, rows: Any, levels: int) -> dict[str, Plane]:
+    """Return the most probable classes of some samples, and how many are above a random guess."""
+    p = mean[rows]
     places = min(p.shape[1], PLACES)
     if p.shape[1] > 4 * places:
         some = np.sort(np.argpartition(-p, places, axis=1)[:, :places], axis=1)
@@ -100,7 +105,7 @@ def _probabilities(p: Any, levels: int) -> dict[str, Plane]:
     for place in range(places):
         planes |= _wide(f"code{place}", codes[:, place])
         planes[f"share{place}"] = shares[:, place]
-    planes["confused"] = np.minimum(confused_classes(p), NONE).astype(np.uint8)
+    planes["confused"] = np.minimum(confused_classes(mean)[rows], NONE).astype(np.uint8)
     return planes
 
 

@@ -22,8 +22,12 @@ from .content import Cell, Names, Page, Said, Section, Sentences, Table
 
 _NARROWEST, _WIDEST = 0.8, 2.0
 """Width divided by height of the frame around a map."""
+_EDGE = 8.0
+"""Percent of the width: nearer to an end no name begins or stops, as it would be cut off."""
 _NEAR = 22.0
 """Percent of the width; a name that is nearer to an end of the map starts, or stops, there."""
+_LETTER = 5.2
+"""Percent of the width that a letter takes at most: names in the middle are moved inside, too."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,8 +58,12 @@ class Panel:
         words: list[tuple[float, float, str, str]] = []
         for mark in self.chart.marks:
             if isinstance(mark, Text):
-                x, y = 100 * mark.x / width, min(max(100 * mark.y / height, 4.0), 96.0)
+                x = min(max(100 * mark.x / width, _EDGE), 100 - _EDGE)
+                y = min(max(100 * mark.y / height, 4.0), 96.0)
                 side = " left" if x < _NEAR else " right" if x > 100 - _NEAR else ""
+                if not side:
+                    half = _LETTER * len(mark.text) / 2
+                    x = min(max(x, half), 100 - half)
                 words.append((round(x, 2), round(y, 2), side, mark.text))
         return words
 

@@ -113,6 +113,11 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
+def most_of(which: str, shown: int, known: int) -> str:
+    """Return ", the 20 worst of 300" for a title, or nothing where all are shown."""
+    return f", the {shown:,} {which} of {known:,}" if shown < known else ""
+
+
 def more_in_all(present: int, needed: int, noun: str) -> str:
     """Return "about 1,200 more samples (2,000 in all)"; the noun is plural."""
     more = max(needed - present, 2)

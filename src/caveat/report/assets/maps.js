@@ -141,6 +141,7 @@
           add(row, "span", `${percent(share)} %`);
         }
         if (rest > 0 && facts.names.length > places) add(left, "p", `All other classes: ${percent(rest)} %.`, "note");
+        if (above > between.length) between.push(`${count(above - between.length)} other${above - between.length > 1 ? "s" : ""}`);
         if (between.length > 1) add(right, "p", `Hesitates between ${listed(between)}.`);
       } else add(left, "p", `${where}.`);
       const values = facts.layers.map(({ name, low, high }, k) =>
