@@ -91,6 +91,14 @@ class ConformalEllipsoids(WithPromise):
     def _fit(self, prediction: Any, y: FloatArray, weight: FloatArray | None) -> None:
         level = as_fraction(check_fraction(self.coverage, "coverage"))
         check_flags(normalize=self.normalize)
+        whole = ~np.isnan(y).any(axis=1)
+        if not whole.all():
+            weight = np.where(whole, 1.0 if weight is None else weight, 0.0)
+            if not weight.any():
+                raise InvalidValueError(
+                    "no sample has true values of all targets; use ConformalResiduals, which takes "
+                    "each target by itself"
+                )
         prediction, y, weight = drop_zero_weights(prediction, y, weight)
         mean, variance = prediction.moments()
         residual = standardized(y - mean, variance) if self.normalize else y - mean
