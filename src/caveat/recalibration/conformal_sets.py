@@ -191,6 +191,7 @@ class ConformalSets(ConformalRecalibrator):
         ndarray of shape (samples, classes)
         """
         check_flags(smoothed=smoothed)
+        prediction = self._given(prediction)
         parts = self._parts(prediction, groups)
         condition = self.condition_
         if condition not in (None, "covariate shift"):

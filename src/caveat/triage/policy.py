@@ -13,8 +13,7 @@ from .._constructors import declared
 from .._random import RandomState, generator
 from .._validation import FloatArray, as_weights, check_choice, check_flags, check_fraction
 from ..exceptions import InvalidValueError, ShapeError
-from ..predictions import Container
-from ..predictions.given import as_prediction
+from ..predictions.given import as_prediction, prediction_of
 from ..resampling.planning import rounded_up
 from ..results.words import counted
 from ..risk_control.bounds import minimum_units
@@ -334,11 +333,7 @@ class TriagePolicy(BaseEstimator):
                 "this TriagePolicy is not fitted yet; call fit(prediction, y) with calibration "
                 "samples first"
             )
-        # The classes of an array are those of fit.
-        known = isinstance(prediction, Container)
-        prediction = as_prediction(
-            prediction, classes=None if known else self.signature_.get("classes")
-        )
+        prediction = prediction_of(prediction, self.signature_.get("classes"))
         check_type(prediction)
         check_signature(self.signature_, signature(prediction))
         names = None if ids is None else to_numpy(ids, "ids").array
