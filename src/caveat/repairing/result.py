@@ -205,6 +205,7 @@ _WORDS = {
     "interval_loss": "interval score",
 }
 _NAMES = {
+    "ConformalQuantiles": "the conformal correction",
     "DirichletCalibration": "Dirichlet calibration",
     "PlattScaling": "Platt scaling",
     "VennAbers": "the Venn-Abers method",
