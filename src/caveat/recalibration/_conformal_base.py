@@ -2,6 +2,7 @@
 
 import warnings
 from abc import abstractmethod
+from collections.abc import Mapping
 from dataclasses import field
 from typing import Any, Self
 
@@ -68,13 +69,24 @@ class WithPromise(Recalibrator):
 
     def _promise(self, where: str) -> str:
         share = float(self.coverage)
-        return f"at least {100 * share:g} % of {where} are covered"
+        return f"at least {100 * share:g} % of {where} are covered{self._by_itself()}"
+
+    def _by_itself(self) -> str:
+        """Return what the promise is for, each by itself; empty if there is one thing only."""
+        return each_target(self.signature_)
 
     def _sources(self) -> str:
         return f"{self.samples_} calibration samples"
 
     def _details(self) -> list[str]:
         return []
+
+
+def each_target(signature: Mapping[str, Any], joint: bool = False) -> str:
+    """Return whether several targets are covered together, in words; empty for one or none."""
+    if len(signature.get("targets", ())) < 2:
+        return ""
+    return ", all targets together" if joint else ", each target by itself"
 
 
 class ConformalRecalibrator(WithPromise):
@@ -416,6 +428,18 @@ class ConformalIntervals(ConformalRecalibrator):
             known = ~np.isnan(scores[0])
             words = [self._worth(weight[column]) for column in known.T]
             self._few = tuple(dict.fromkeys(one for one in words if one is not None))
+
+    def _by_itself(self) -> str:
+        return each_target(self.signature_, bool(self.joint))
+
+    def _details(self) -> list[str]:
+        if self.bins is None or self.bins == 1:
+            return super()._details()
+        missed = f"{100 * (1 - float(self.coverage)):g} %"
+        return [
+            f"In a bin of n calibration samples {missed} / n less are promised, since one of them "
+            "set the edge of the bin"
+        ]
 
     @abstractmethod
     def _scored(self, prediction: Any, y: FloatArray) -> Scored: ...

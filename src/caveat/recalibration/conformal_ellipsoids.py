@@ -9,7 +9,7 @@ from .._validation import FloatArray, check_flags, check_fraction
 from ..exceptions import InvalidValueError
 from ..predictions import Ellipsoid, Gaussian
 from ._conformal import as_fraction, conformal_quantile, minimum_samples, too_few
-from ._conformal_base import WithPromise
+from ._conformal_base import WithPromise, each_target
 from ._residuals import drop_zero_weights, standardized
 
 _LARGEST_CONDITION = 1e12
@@ -134,6 +134,9 @@ class ConformalEllipsoids(WithPromise):
             )
             return
         self.factor_ = root * np.sqrt(max(q / (1 - q) - 1 / total, 0.0))
+
+    def _by_itself(self) -> str:
+        return each_target(self.signature_, joint=True)
 
     def _transform(self, prediction: Any) -> Ellipsoid:
         mean, variance = prediction.moments()

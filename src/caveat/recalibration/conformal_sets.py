@@ -269,6 +269,9 @@ class ConformalSets(ConformalRecalibrator):
         self.effective_samples_ = float(shift.effective_samples)
         return Recalibrator.fit(self, prediction, y, sample_weight=sample_weight)
 
+    def _by_itself(self) -> str:
+        return ", each class by itself" if self.class_conditional else super()._by_itself()
+
     def _columns(self) -> FloatArray:
         return self.scores_[0][:, None]
 

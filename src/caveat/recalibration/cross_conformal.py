@@ -17,6 +17,7 @@ from ..predictions import Categorical, Gaussian, Interval, PredictionSet
 from ..predictions.given import as_prediction, prediction_of
 from ._base import check_signature, signature_of
 from ._conformal import as_fraction, too_few
+from ._conformal_base import each_target
 from ._residuals import standardized
 
 
@@ -169,7 +170,8 @@ class CrossConformal(Declared, BaseEstimator):
         if not hasattr(self, "signature_"):
             raise NotFittedError("this CrossConformal is not fitted yet; call fit first")
         lines = [
-            f"Promised: at least {100 * self.promised_:.3g} % of new samples are covered; "
+            f"Promised: at least {100 * self.promised_:.3g} % of new samples are covered"
+            f"{each_target(self.signature_)}; "
             f"{100 * float(self.coverage):g} % were asked for.",
             f"From: {len(self.folds_)} samples in {int(self.folds_.max()) + 1} folds.",
             *(f"Too few: {words}; all samples are covered." for words in self.too_few_),

@@ -212,8 +212,6 @@ class _Task:
             return False
         truth = self.prediction.align(self.y)
         pairs = np.prod(np.bincount(truth, minlength=2), dtype=float)
-        if not pairs:
-            return False
         area = roc_auc_score(truth, self.prediction.mean[:, 1], sample_weight=self.weight)
         return bool(area < 0.5 - _REVERSED * np.sqrt((len(truth) + 1) / (12 * pairs)))
 
