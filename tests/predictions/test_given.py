@@ -10,7 +10,7 @@ import torch
 import caveat
 from caveat.exceptions import LabelError, OptionError, ShapeError, UnsupportedPredictionError
 from caveat.metrics import brier_loss
-from caveat.predictions.given import as_prediction
+from caveat.predictions.given import as_prediction, prediction_of
 
 RNG = np.random.default_rng(0)
 P = RNG.random(200)
@@ -201,3 +201,75 @@ def test_a_missing_label(missing):
         LabelError, match="y of sample 2 is missing; leave out samples without a label"
     ):
         caveat.confusion_matrix([[0.2, 0.8]] * 3, [0, 1, missing])
+
+
+AFTER_FIT = {
+    "recalibrator": lambda p, y: (
+        lambda new: caveat.TemperatureScaling().fit(p, y).transform(new).mean
+    ),
+    "sets": lambda p, y: lambda new: caveat.ConformalSets().fit(p, y).transform(new).membership,
+    "p-values": lambda p, y: caveat.ConformalSets().fit(p, y).p_values,
+    "repair": lambda p, y: lambda new: caveat.repair(p, y, random_state=0).transform(new).mean,
+    "triage": lambda p, y: (
+        lambda new: caveat.TriagePolicy(0.4, random_state=0).fit(p, y).decide(new).scores
+    ),
+    "label shift": lambda p, y: lambda new: caveat.label_shift(p, y, new).weights,
+}
+
+
+class TestAfterFit:
+    """A frame after a fit: its columns are found by the names of the classes."""
+
+    P = np.array([[0.5, 0.3, 0.2], [0.1, 0.1, 0.8]])
+    FRAME = pd.DataFrame(P, columns=["a", "b", "c"])
+
+    @pytest.mark.parametrize(
+        "columns", [["a", "b", "c"], ["c", "a", "b"], ["b", "a", "c"]], ids=" ".join
+    )
+    def test_any_order(self, columns):
+        made = prediction_of(self.FRAME[columns], ("a", "b", "c"))
+        np.testing.assert_array_equal(made.mean, self.P)
+        assert made.classes.tolist() == ["a", "b", "c"]
+
+    def test_names_of_numbers(self):
+        frame = pd.DataFrame(self.P, columns=["1", "2", "3"])
+        made = prediction_of(frame[["3", "1", "2"]], np.array([1, 2, 3]))
+        np.testing.assert_array_equal(made.mean, self.P)
+        assert made.classes.tolist() == [1, 2, 3]
+
+    def test_other_names_and_arrays_are_in_the_order_of_the_classes(self):
+        frame = self.FRAME.rename(columns={"a": "p0", "b": "p1", "c": "p2"})
+        for given in (frame, self.P, np.stack([self.P, self.P])):
+            made = prediction_of(given, ["x", "y", "z"])
+            np.testing.assert_array_equal(made.mean, self.P)
+            assert made.classes.tolist() == ["x", "y", "z"]
+
+    def test_numbered_columns_may_be_no_names(self):
+        frame = pd.DataFrame(self.P)
+        np.testing.assert_array_equal(prediction_of(frame, [0, 1, 2]).mean, self.P)
+        with pytest.raises(LabelError, match=r"the columns 0, 1, 2 are no names, or the classes"):
+            prediction_of(frame, [2, 0, 1])
+
+    def test_predictions_and_what_is_none(self):
+        given = caveat.Categorical(self.P)
+        assert prediction_of(given, ["a", "b", "c"]) is given
+        with pytest.raises(UnsupportedPredictionError, match="expected a prediction"):
+            prediction_of([[0.5], [0.2, 0.8]], ["a", "b"])
+
+    @pytest.mark.parametrize("name", AFTER_FIT)
+    def test_everywhere(self, name):
+        rng = np.random.default_rng(0)
+        p = rng.dirichlet(np.ones(3), size=200)
+        q = p**2 / (p**2).sum(axis=1, keepdims=True)
+        y = np.array([rng.choice(["a", "b", "c"], p=row) for row in p])
+        frame = pd.DataFrame(q, columns=["a", "b", "c"])
+        use = AFTER_FIT[name](frame, y)
+        first = use(frame)
+        assert np.isfinite(first).all()
+        np.testing.assert_array_equal(use(frame[["c", "a", "b"]]), first)
+        np.testing.assert_array_equal(use(q), first)
+
+    def test_a_repair_takes_the_frame_it_was_chosen_for(self):
+        frame = pd.DataFrame({"p0": 1 - P**3, "p1": P**3})
+        fixed = caveat.repair(frame, Y, random_state=0)
+        assert fixed.transform(frame).classes.tolist() == [0, 1]

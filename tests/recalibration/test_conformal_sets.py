@@ -567,8 +567,8 @@ class TestInterface:
             recalibrator.p_values(caveat.Categorical(self.P[:, [0, 1, 2, 3]], classes=list("abcd")))
         with pytest.raises(
             UnsupportedPredictionError,
-            match="repairs a Categorical or a GaussianLogits; got a ndarray",
+            match="repairs a Categorical or a GaussianLogits; got a Gaussian",
         ):
-            recalibrator.p_values(self.P)
+            recalibrator.p_values(caveat.Gaussian([0.0], 1.0))
         with pytest.raises(OptionError, match="smoothed must be True or False; got 'yes'"):
             recalibrator.p_values(prediction, smoothed="yes")

@@ -207,7 +207,7 @@ def test_summary():
     text = caveat.ConformalEllipsoids(0.9).fit(PREDICTION, Y, groups=groups).summary()
     assert text.splitlines()[:4] == [
         "Promised in each group: at least 90 % of new samples like the calibration samples are "
-        "covered, on average over calibration samples and new samples.",
+        "covered, all targets together, on average over calibration samples and new samples.",
         "From: group 'a': 95 calibration samples.",
         "From: group 'b': 6 calibration samples.",
         "Too few: group 'b': 6 calibration samples, at least 9 are needed.",

@@ -97,6 +97,32 @@ def test_few_samples_are_left(samples):
     assert "too few" in repr(made)
 
 
+def test_one_class_is_left():
+    """Probabilities of 0 and 1 would have the best score on samples of one class."""
+    made = caveat.repair(np.full(100, 0.3), np.zeros(100, int), random_state=0)
+    assert made.why == "Leave it: all samples are of class=0, which tells nothing of the others."
+    weighted = caveat.repair(
+        np.full(100, 0.3), np.arange(100) % 2, sample_weight=np.arange(100) % 2, random_state=0
+    )
+    assert (
+        weighted.why == "Leave it: all samples are of class=1, which tells nothing of the others."
+    )
+
+
+@pytest.mark.parametrize("count", [4, 8])
+def test_classes_without_samples_are_said(count):
+    rng = np.random.default_rng(0)
+    z = rng.normal(size=(400, count))
+    y = np.array([rng.choice(2, p=row) for row in softmax(z[:, :2], axis=1)])
+    p = softmax(np.column_stack([3 * z[:, :2], z[:, 2:] - 4]), axis=1)
+    made = caveat.repair(p, y, classes=range(count), random_state=0)
+    names = "2, 3" if count == 4 else "2, 3, 4, 5, 6, ..."
+    assert made.chosen is not None
+    assert made.why.endswith(
+        f" No sample is of class={names}: how likely these are cannot be judged."
+    )
+
+
 def test_few_clusters_are_left_and_clusters_are_never_split():
     p, y = risk(600, factor=3.0)
     made = caveat.repair(p, y, cluster=np.arange(600) % 9)
@@ -175,6 +201,8 @@ def test_numbers(kind):
     assert type(fixed) is type(prediction)
     words = {"Gaussian": "CRPS", "Quantiles": "quantile loss", "Interval": "interval score"}
     assert f"lowers the {words[kind]} by" in made.why
+    start = "The conformal correction lowers" if kind == "Interval" else "Variance scaling lowers"
+    assert made.why.startswith(start)
     if kind == "Gaussian":
         np.testing.assert_allclose(np.sqrt(fixed.variance), 2, rtol=0.15)
     calibrated = caveat.Gaussian(mean, 4.0)

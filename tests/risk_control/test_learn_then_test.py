@@ -61,6 +61,15 @@ class TestPValues:
         )
         assert test.samples_ == 40
 
+    def test_clusters_in_words(self):
+        test = caveat.LearnThenTest(0.5).fit(losses(), cluster=np.arange(400) // 2)
+        assert test.guarantee_.endswith(
+            "that passed, each cluster counting the same, with 200 calibration clusters, for new "
+            "clusters drawn as these."
+        )
+        few = caveat.LearnThenTest(0.1).fit(losses(), cluster=np.arange(400) // 50)
+        assert "with 8 calibration clusters. Even without any loss" in few.guarantee_
+
 
 class TestMethods:
     def test_they_are_nested(self):

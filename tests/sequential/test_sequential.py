@@ -120,6 +120,12 @@ class TestAdaptive:
             "after 300 samples the share is within 0.0633 of it, with certainty. Nothing is "
             "promised for a given time."
         )
+        few = caveat.AdaptiveConformal(0.9, step=0.05).run(prediction.take([0]), y[:1], time="rows")
+        assert few.bound == pytest.approx(19)
+        assert few.guarantee == (
+            "In the long run 90 % of the samples are covered, whatever the series does. There are "
+            "too few samples yet to bound their share."
+        )
 
     def test_refused_step(self):
         for step in (0, -1, np.inf, "fast"):

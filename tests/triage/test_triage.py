@@ -349,7 +349,17 @@ class TestMeanPromise:
             "about every second set. The promise of high probability bounds how often. A prediction"
         )
         assert "upper limit" not in policy.guarantee_
+        policy.fit(prediction, y, loss=0.5 * (prediction.labels != y))
+        assert "were. The mean loss of the threshold that one calibration set" in policy.guarantee_
         assert repr(triage).startswith("Triage of 600 samples at risk 0.1, on average\n")
+
+    def test_no_threshold_accepts_a_sample(self):
+        prediction, y = classes()
+        policy = TriagePolicy(0.1, points=[-1.0]).fit(prediction, y)
+        assert policy.needed_ == np.inf
+        assert policy.guarantee_.endswith(
+            "true one. All calibration samples are more uncertain than the thresholds to try."
+        )
 
     def test_too_few(self):
         prediction = caveat.Categorical.from_binary(np.full(8, 0.1))
@@ -861,6 +871,13 @@ class TestGroups:
             f"0 of {b.samples} samples ({b.together:,} under one promise for all)."
         )
         assert "No threshold was shown" in policy.groups_["B"].guarantee_
+        clustered = TriagePolicy(0.3, random_state=0).fit(
+            prediction, y, groups=ward, cluster=np.arange(len(y)) // 2, sample_weight=1 + y
+        )
+        assert (
+            "of the group are wrong, each cluster counting the same, each weighted by what it "
+            "stands for, for new clusters drawn as the calibration clusters were."
+        ) in clustered.guarantee_
         mean = TriagePolicy(0.3, promise="mean").fit(prediction, y, groups=ward)
         assert mean.guarantee_.startswith("On average over calibration sets, in each group, at mo")
 

@@ -11,7 +11,7 @@ from ..exceptions import LabelError, OptionError, ShapeError, UnsupportedPredict
 from ._container import Container
 from .categorical import Categorical
 
-__all__ = ["as_prediction", "swapped"]
+__all__ = ["as_prediction", "prediction_of", "swapped"]
 
 _NUMBERS = (
     "for a regression, pass caveat.Gaussian(mean, variance), caveat.Quantiles or caveat.Interval"
@@ -58,6 +58,39 @@ classes)
     if array.ndim == 1:
         return Categorical.from_binary(array, classes=_labels(2, None, y, classes))
     return Categorical(value, classes=_labels(array.shape[-1], columns, y, classes))
+
+
+def prediction_of(value: Any, classes: Any) -> Any:
+    """Return a prediction after a fit: the one that is given, or the probabilities in an array.
+
+    A frame whose columns have the names of the classes may have them in another order.
+
+    Parameters
+    ----------
+    value : prediction or array
+    classes : sequence of labels, or None
+        The classes of the fit, which are those of an array.
+    """
+    if isinstance(value, Container) or classes is None:
+        return as_prediction(value)
+    labels = np.asarray(classes).tolist()
+    try:
+        columns = to_numpy(value, "prediction").columns or []
+    except (TypeError, ShapeError) as error:
+        raise _unknown(value) from error
+    names, known = list(map(str, columns)), list(map(str, labels))
+    if names == known or sorted(names) != sorted(known):
+        return as_prediction(value, classes=labels)
+    if columns == list(range(len(columns))):
+        raise LabelError(
+            f"the columns {', '.join(names)} are no names, or the classes in another order than in "
+            f"fit, {', '.join(known)}; pass caveat.Categorical(frame, classes=...)"
+        )
+    places = [known.index(name) for name in names]
+    made = as_prediction(value, classes=[labels[place] for place in places])
+    order = np.argsort(places)
+    p = np.take(made.probabilities, order, axis=-1)
+    return Categorical._trusted({"probabilities": p, "classes": made.classes[order]})
 
 
 def swapped(prediction: Any, y: Any) -> bool:

@@ -17,7 +17,7 @@ from ..exceptions import (
     UnsupportedPredictionError,
 )
 from ..predictions import Categorical, Container, concat
-from ..predictions.given import as_prediction
+from ..predictions.given import as_prediction, prediction_of
 from .exchangeability import warn_if_shifted
 
 FIT = entries_of("""\
@@ -37,7 +37,8 @@ classes : sequence of labels
 
 AFTER = entries_of("""\
 prediction : prediction, or array of probabilities
-    The same type, with the same classes or targets, as in ``fit``.
+    The same type, with the same classes or targets, as in ``fit``. A frame whose columns have the
+    names of the classes may have them in another order.
 y : array of shape (samples,) or (samples, targets)
 groups : array, Series, dict of arrays or frame
     Needed if and only if ``fit`` was given groups, with values that ``fit`` saw.
@@ -122,9 +123,7 @@ class Recalibrator(Declared, BaseEstimator):
     def _given(self, prediction: Any) -> Any:
         """Return a prediction after ``fit``, whose classes an array has."""
         known = getattr(self, "signature_", {}).get("classes")
-        if isinstance(prediction, Container) or known is None:
-            return prediction
-        return as_prediction(prediction, classes=known)
+        return prediction if known is None else prediction_of(prediction, known)
 
     def _copy_for_group(self) -> Self:
         """Return a copy to be fitted to one group."""

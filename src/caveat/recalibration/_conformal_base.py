@@ -2,6 +2,7 @@
 
 import warnings
 from abc import abstractmethod
+from collections.abc import Mapping
 from dataclasses import field
 from typing import Any, Self
 
@@ -68,13 +69,24 @@ class WithPromise(Recalibrator):
 
     def _promise(self, where: str) -> str:
         share = float(self.coverage)
-        return f"at least {100 * share:g} % of {where} are covered"
+        return f"at least {100 * share:g} % of {where} are covered{self._by_itself()}"
+
+    def _by_itself(self) -> str:
+        """Return what the promise is for, each by itself; empty if there is one thing only."""
+        return each_target(self.signature_)
 
     def _sources(self) -> str:
         return f"{self.samples_} calibration samples"
 
     def _details(self) -> list[str]:
         return []
+
+
+def each_target(signature: Mapping[str, Any], joint: bool = False) -> str:
+    """Return whether several targets are covered together, in words; empty for one or none."""
+    if len(signature.get("targets", ())) < 2:
+        return ""
+    return ", all targets together" if joint else ", each target by itself"
 
 
 class ConformalRecalibrator(WithPromise):
@@ -100,7 +112,8 @@ class ConformalRecalibrator(WithPromise):
         With ``shift``: how many samples of equal weight the calibration samples are worth.
     group_coverage_ : dict of str to (int, float)
         With ``overlapping``: the calibration samples of each group, and the share of them that is
-        covered.
+        covered. Of several targets with missing values, the samples are those of the target with
+        the fewest.
     """
 
     coverage: float = field(default=0.9, kw_only=False)
@@ -200,7 +213,8 @@ class ConformalRecalibrator(WithPromise):
         if self.condition_ != _GROUPS:
             return []
         return [
-            f"Group {name}: {count} calibration samples, {covered:.3f} of them covered"
+            f"Group {name}: {count} calibration samples"
+            + (f", {covered:.3f} of them covered" if count else "")
             for name, (count, covered) in self.group_coverage_.items()
         ]
 
@@ -222,15 +236,16 @@ class ConformalRecalibrator(WithPromise):
         columns = self._columns()
         self.patterns_, codes = np.unique(self.memberships_, axis=0, return_inverse=True)
         self.limits_ = self._solved(columns, self.patterns_)
-        below = columns <= self.limits_[codes.reshape(-1)]
-        covered = below.reshape(len(columns), -1, self._sides).all(axis=2).mean(axis=1)
+        # Values that are not known are neither covered nor missed.
+        below = np.where(np.isnan(columns), np.nan, columns <= self.limits_[codes.reshape(-1)])
+        covered = below.reshape(len(columns), -1, self._sides).min(axis=2)
         names = [
             combination([name], [value])
             for name, values in self.group_values_.items()
             for value in values
         ]
         self.group_coverage_ = {
-            name: (int(inside.sum()), float(covered[inside].mean()))
+            name: _known_and_mean(covered[inside])
             for name, inside in zip(names, self.memberships_.T > 0, strict=True)
         }
         needed = minimum_samples(self._level())
@@ -280,7 +295,10 @@ class ConformalRecalibrator(WithPromise):
         """
         if weight is not None:
             level = float(self._level())
-            limits = [weighted_quantiles(column, weight, level, given) for column in columns.T]
+            limits = [
+                weighted_quantiles(column[known], weight[known], level, given)
+                for column, known in zip(columns.T, ~np.isnan(columns.T), strict=True)
+            ]
             return np.stack(limits, axis=1)
         everything = np.concatenate([self.patterns_, given])
         patterns, codes = np.unique(everything, axis=0, return_inverse=True)
@@ -295,7 +313,8 @@ class ConformalRecalibrator(WithPromise):
         """Return the threshold of each column of scores for patterns of groups."""
         level = float(self._level())
         limits = [
-            group_quantiles(column, self.memberships_, level, patterns) for column in columns.T
+            group_quantiles(column[known], self.memberships_[known], level, patterns)
+            for column, known in zip(columns.T, ~np.isnan(columns.T), strict=True)
         ]
         return np.stack(limits, axis=1)
 
@@ -406,8 +425,21 @@ class ConformalIntervals(ConformalRecalibrator):
         self._few = ()
         if weight is not None:
             self.effective_samples_ = effective_samples(weight)
-            words = self._worth(weight)
-            self._few = () if words is None else (words,)
+            known = ~np.isnan(scores[0])
+            words = [self._worth(weight[column]) for column in known.T]
+            self._few = tuple(dict.fromkeys(one for one in words if one is not None))
+
+    def _by_itself(self) -> str:
+        return each_target(self.signature_, bool(self.joint))
+
+    def _details(self) -> list[str]:
+        if self.bins is None or self.bins == 1:
+            return super()._details()
+        missed = f"{100 * (1 - float(self.coverage)):g} %"
+        return [
+            f"In a bin of n calibration samples {missed} / n less are promised, since one of them "
+            "set the edge of the bin"
+        ]
 
     @abstractmethod
     def _scored(self, prediction: Any, y: FloatArray) -> Scored: ...
@@ -430,6 +462,13 @@ class ConformalIntervals(ConformalRecalibrator):
     def _level(self) -> Any:
         level = super()._level()
         return level if self.symmetric else (1 + level) / 2
+
+
+def _known_and_mean(covered: FloatArray) -> tuple[int, float]:
+    """Return how many values are known, of the target with the fewest, and the mean of all."""
+    known = ~np.isnan(covered)
+    share = float(covered[known].mean()) if known.any() else float("nan")
+    return int(known.sum(axis=0).min()), share
 
 
 _ONE_GROUP = (

@@ -8,7 +8,7 @@ import numpy as np
 from .._validation import LARGEST, FloatArray, check_fraction, position
 from ..exceptions import InvalidValueError
 from ..predictions import Gaussian, Quantiles
-from ._base import Recalibrator
+from ._base import Recalibrator, aligned
 
 _AXES = ("sample", "target")
 
@@ -40,11 +40,12 @@ class GaussianMap(Recalibrator):
 def drop_zero_weights(
     prediction: Any, y: FloatArray, weight: FloatArray | None
 ) -> tuple[Any, FloatArray, FloatArray | None]:
-    """Drop the samples of weight 0."""
+    """Drop the samples of weight 0; the others must know a true value of each target."""
     if weight is None or weight.min() > 0:
         return prediction, y, weight
     rows = weight > 0
-    return prediction.take(rows), y[rows], weight[rows]
+    some = prediction.take(rows)
+    return some, aligned(some, y[rows]), weight[rows]
 
 
 def gaussian_of(prediction: Gaussian | Quantiles, level: float) -> Gaussian:

@@ -169,14 +169,15 @@ class ConformalDistribution(WithPromise):
         self.residuals_: list[FloatArray] = []
         weights: list[FloatArray] = []
         for column in residuals.T:
-            if weight is None:
-                self.residuals_.append(np.sort(column))
-                continue
-            order = np.lexsort((weight, column))
+            known = np.flatnonzero(~np.isnan(column))
+            keys = (column,) if weight is None else (weight, column)
+            order = known[np.lexsort([key[known] for key in keys])]
             self.residuals_.append(column[order])
-            weights.append(weight[order])
+            if weight is not None:
+                weights.append(weight[order])
         self.weights_ = None if weight is None else weights
-        self._ranks(self._levels())
+        for _, reached in self._counts():
+            _ranks(self._levels(), reached[-1])
 
     def _promise(self, where: str) -> str:
         return f"quantiles of {where} are above the truth as often as their level says"
@@ -197,35 +198,15 @@ class ConformalDistribution(WithPromise):
     def _counts(self) -> list[tuple[FloatArray, FloatArray]]:
         """Return the residuals of each target, and the weight of those before each of them."""
         if self.weights_ is None:
-            reached = np.arange(len(self.residuals_[0]) + 1.0)
-            return [(known, reached) for known in self.residuals_]
+            return [(known, np.arange(len(known) + 1.0)) for known in self.residuals_]
         pairs = zip(self.residuals_, self.weights_, strict=True)
         return [(known, np.append(0.0, np.cumsum(weight))) for known, weight in pairs]
 
-    def _ranks(self, levels: FloatArray) -> list[tuple[Fraction, Fraction]]:
-        """Return the two ranks whose residuals are averaged for each level."""
-        total = Fraction(float(self._counts()[0][1][-1])).limit_denominator(10**9)
-        ranks = []
-        for level in levels:
-            share = as_fraction(float(level))
-            rank = share * (total + 1)
-            down, up = Fraction(rank.__floor__()), Fraction(rank.__ceil__())
-            half = Fraction(1, 2)
-            pair = (down, up) if share == half else (down, down) if share < half else (up, up)
-            if pair[0] < 1 or pair[1] > total:
-                needed = (1 / min(share, 1 - share)).__ceil__() - 1
-                raise OptionError(
-                    f"the quantile at {level:g} needs at least {needed} calibration samples; got "
-                    f"{float(total):g}"
-                )
-            ranks.append(pair)
-        return ranks
-
     def _values(self, prediction: Any, levels: FloatArray) -> FloatArray:
         """Return the quantiles, (samples, targets, levels)."""
-        ranks = self._ranks(levels)
         steps = np.empty((len(self.residuals_), len(levels)))
-        for t, known in enumerate(self.residuals_):
+        for t, (known, reached) in enumerate(self._counts()):
+            ranks = _ranks(levels, reached[-1])
             weight = None if self.weights_ is None else self.weights_[t]
             ends = [values_at_ranks(known, [a for a, _ in ranks], weight)]
             ends.append(values_at_ranks(known, [b for _, b in ranks], weight))
@@ -234,6 +215,29 @@ class ConformalDistribution(WithPromise):
         if not self.normalize:
             return mean[..., None] + steps
         return mean[..., None] + np.sqrt(variance)[..., None] * steps
+
+
+def _ranks(levels: FloatArray, weight: float) -> list[tuple[Fraction, Fraction]]:
+    """Return the two ranks whose residuals are averaged for each level.
+
+    ``weight`` is that of all residuals together.
+    """
+    total = Fraction(float(weight)).limit_denominator(10**9)
+    ranks = []
+    for level in levels:
+        share = as_fraction(float(level))
+        rank = share * (total + 1)
+        down, up = Fraction(rank.__floor__()), Fraction(rank.__ceil__())
+        half = Fraction(1, 2)
+        pair = (down, up) if share == half else (down, down) if share < half else (up, up)
+        if pair[0] < 1 or pair[1] > total:
+            needed = (1 / min(share, 1 - share)).__ceil__() - 1
+            raise OptionError(
+                f"the quantile at {level:g} needs at least {needed} calibration samples; got "
+                f"{float(total):g}"
+            )
+        ranks.append(pair)
+    return ranks
 
 
 def _crps(known: FloatArray, weight: FloatArray, y: FloatArray) -> FloatArray:

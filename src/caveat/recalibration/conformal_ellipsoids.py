@@ -9,7 +9,7 @@ from .._validation import FloatArray, check_flags, check_fraction
 from ..exceptions import InvalidValueError
 from ..predictions import Ellipsoid, Gaussian
 from ._conformal import as_fraction, conformal_quantile, minimum_samples, too_few
-from ._conformal_base import WithPromise
+from ._conformal_base import WithPromise, each_target
 from ._residuals import drop_zero_weights, standardized
 
 _LARGEST_CONDITION = 1e12
@@ -91,6 +91,14 @@ class ConformalEllipsoids(WithPromise):
     def _fit(self, prediction: Any, y: FloatArray, weight: FloatArray | None) -> None:
         level = as_fraction(check_fraction(self.coverage, "coverage"))
         check_flags(normalize=self.normalize)
+        whole = ~np.isnan(y).any(axis=1)
+        if not whole.all():
+            weight = np.where(whole, 1.0 if weight is None else weight, 0.0)
+            if not weight.any():
+                raise InvalidValueError(
+                    "no sample has true values of all targets; use ConformalResiduals, which takes "
+                    "each target by itself"
+                )
         prediction, y, weight = drop_zero_weights(prediction, y, weight)
         mean, variance = prediction.moments()
         residual = standardized(y - mean, variance) if self.normalize else y - mean
@@ -126,6 +134,9 @@ class ConformalEllipsoids(WithPromise):
             )
             return
         self.factor_ = root * np.sqrt(max(q / (1 - q) - 1 / total, 0.0))
+
+    def _by_itself(self) -> str:
+        return each_target(self.signature_, joint=True)
 
     def _transform(self, prediction: Any) -> Ellipsoid:
         mean, variance = prediction.moments()

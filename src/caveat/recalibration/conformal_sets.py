@@ -191,6 +191,7 @@ class ConformalSets(ConformalRecalibrator):
         ndarray of shape (samples, classes)
         """
         check_flags(smoothed=smoothed)
+        prediction = self._given(prediction)
         parts = self._parts(prediction, groups)
         condition = self.condition_
         if condition not in (None, "covariate shift"):
@@ -267,6 +268,9 @@ class ConformalSets(ConformalRecalibrator):
         self.shift_confidence_ = float(shift.confidence)
         self.effective_samples_ = float(shift.effective_samples)
         return Recalibrator.fit(self, prediction, y, sample_weight=sample_weight)
+
+    def _by_itself(self) -> str:
+        return ", each class by itself" if self.class_conditional else super()._by_itself()
 
     def _columns(self) -> FloatArray:
         return self.scores_[0][:, None]

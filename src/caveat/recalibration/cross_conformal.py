@@ -13,10 +13,11 @@ from .._blocks import row_blocks
 from .._constructors import Declared
 from .._validation import check_choice, check_flags, check_fraction
 from ..exceptions import OptionError, ShapeError, UnsupportedPredictionError
-from ..predictions import Categorical, Container, Gaussian, Interval, PredictionSet
-from ..predictions.given import as_prediction
+from ..predictions import Categorical, Gaussian, Interval, PredictionSet
+from ..predictions.given import as_prediction, prediction_of
 from ._base import check_signature, signature_of
 from ._conformal import as_fraction, too_few
+from ._conformal_base import each_target
 from ._residuals import standardized
 
 
@@ -152,9 +153,7 @@ class CrossConformal(Declared, BaseEstimator):
             raise NotFittedError(
                 "this CrossConformal is not fitted yet; call fit(prediction, y, folds=folds) first"
             )
-        if not isinstance(prediction, Container):
-            prediction = as_prediction(prediction, classes=self.signature_.get("classes"))
-        prediction = _checked(prediction)
+        prediction = _checked(prediction_of(prediction, self.signature_.get("classes")))
         check_signature(self.signature_, signature_of(prediction))
         count = int(self.folds_.max()) + 1
         if prediction.members != count:
@@ -171,7 +170,8 @@ class CrossConformal(Declared, BaseEstimator):
         if not hasattr(self, "signature_"):
             raise NotFittedError("this CrossConformal is not fitted yet; call fit first")
         lines = [
-            f"Promised: at least {100 * self.promised_:.3g} % of new samples are covered; "
+            f"Promised: at least {100 * self.promised_:.3g} % of new samples are covered"
+            f"{each_target(self.signature_)}; "
             f"{100 * float(self.coverage):g} % were asked for.",
             f"From: {len(self.folds_)} samples in {int(self.folds_.max()) + 1} folds.",
             *(f"Too few: {words}; all samples are covered." for words in self.too_few_),

@@ -18,8 +18,8 @@ from .._validation import (
     check_size,
 )
 from ..exceptions import InvalidValueError, OptionError, ShapeError, UnsupportedPredictionError
-from ..predictions import Categorical, Container, GaussianLogits
-from ..predictions.given import as_prediction
+from ..predictions import Categorical, GaussianLogits
+from ..predictions.given import as_prediction, prediction_of
 from ._classes import as_probabilities
 from ._thresholds import effective_samples, worth_words
 from .exchangeability import read_pair
@@ -351,7 +351,7 @@ def _read_classes(prediction: Any, test: Any, y: Any, classes: Any) -> tuple[Any
         raise UnsupportedPredictionError(
             f"label_shift takes probabilities of classes; got a {type(first).__name__}"
         )
-    second = as_prediction(test, classes=None if isinstance(test, Container) else first.classes)
+    second = prediction_of(test, first.classes)
     if not isinstance(second, Categorical | GaussianLogits):
         raise UnsupportedPredictionError(
             f"label_shift takes probabilities of classes; test is a {type(second).__name__}"

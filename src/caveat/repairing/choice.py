@@ -33,6 +33,7 @@ __all__ = ["repair"]
 LEAST_SAMPLES = 50
 """With fewer samples, nothing is repaired."""
 LEAST_CLUSTERS = 10
+_MOST_ABSENT = 5
 
 _REVERSED = 4.0
 """Standard errors below one half from which on an area under the ROC curve is no chance."""
@@ -93,7 +94,8 @@ def repair(
     Notes
     -----
     **Requires** samples that the model was not trained on, independent but for their clusters.
-    Below 50 samples, or 10 clusters, nothing is repaired.
+    Below 50 samples, or 10 clusters, or with samples of one class
+    only, nothing is repaired.
 
     **Promises** that a calibrated prediction is left as it is in at least 95 % of all data sets.
     Folds share most of their training samples, so the promise is checked by simulation.
@@ -178,7 +180,7 @@ class _Task:
         )
 
     def too_few(self) -> str:
-        """Return why there are too few samples to choose; empty if there are enough."""
+        """Return why the samples are too few to choose; empty if they are enough."""
         samples = len(self.prediction)
         if samples < max(LEAST_SAMPLES, self.folds):
             return (
@@ -189,7 +191,20 @@ class _Task:
         least = max(LEAST_CLUSTERS, self.folds)
         if clusters < least:
             return f"{clusters} clusters are too few to choose a repair; {least} are needed"
+        classes = getattr(self.prediction, "classes", None)
+        if classes is not None and len(self.absent()) == len(classes) - 1:
+            (only,) = set(classes.tolist()) - set(self.absent())
+            return f"all samples are of class={only}, which tells nothing of the others"
         return ""
+
+    def absent(self) -> list[Any]:
+        """Return the classes that no sample is of."""
+        classes = getattr(self.prediction, "classes", None)
+        if classes is None:
+            return []
+        truth = self.prediction.align(self.y)
+        counted = np.bincount(truth, weights=self.weight, minlength=len(classes))
+        return [label for label, count in zip(classes.tolist(), counted, strict=True) if not count]
 
     def ranks_in_reverse(self) -> bool:
         """Return whether of two classes the wrong one has the higher probabilities."""
@@ -197,8 +212,6 @@ class _Task:
             return False
         truth = self.prediction.align(self.y)
         pairs = np.prod(np.bincount(truth, minlength=2), dtype=float)
-        if not pairs:
-            return False
         area = roc_auc_score(truth, self.prediction.mean[:, 1], sample_weight=self.weight)
         return bool(area < 0.5 - _REVERSED * np.sqrt((len(truth) + 1) / (12 * pairs)))
 
@@ -305,6 +318,9 @@ def _chosen(task: _Task, candidates: list[Recalibrator]) -> Repair:
     ]
     fitted = task.fitted(best.recalibrator, best.by_group)
     why = _why(task, best.row, best.words, rows[0])
+    if absent := task.absent():
+        shown = ", ".join(map(str, absent[:_MOST_ABSENT])) + ", ..." * (len(absent) > _MOST_ABSENT)
+        why += f" No sample is of class={shown}: how likely these are cannot be judged."
     return task.result(why, fitted, best.by_group, rows, best.changes)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from .._groups import combined
 from ..evaluation.verdict import Verdict
 from ..predictions import ProbabilityInterval
-from ..predictions.given import as_prediction
+from ..predictions.given import prediction_of
 from ..recalibration import Recalibrator
 from ..results.tables import (
     Plottable,
@@ -112,7 +112,7 @@ class Repair(RowTable[CandidateRow], Plottable):
         groups : array, Series, dict of arrays or frame, optional
             Needed if ``by_group``; not used otherwise.
         """
-        prediction = as_prediction(prediction, classes=_classes_for(prediction, self.classes))
+        prediction = prediction_of(prediction, self.classes)
         if self.recalibrator is None:
             return prediction
         if not self.by_group:
@@ -183,11 +183,6 @@ class Repair(RowTable[CandidateRow], Plottable):
         return header, body
 
 
-def _classes_for(prediction: Any, classes: Any) -> Any:
-    """Return the classes for an array; a prediction has its own."""
-    return None if hasattr(prediction, "take") and hasattr(prediction, "align") else classes
-
-
 def repaired(recalibrator: Recalibrator, prediction: Any, groups: Any = None) -> Any:
     """Return what a fitted recalibrator makes of a prediction; intervals of probability merged."""
     made = recalibrator.transform(prediction, groups=group_labels(groups, len(prediction)))
@@ -210,6 +205,7 @@ _WORDS = {
     "interval_loss": "interval score",
 }
 _NAMES = {
+    "ConformalQuantiles": "the conformal correction",
     "DirichletCalibration": "Dirichlet calibration",
     "PlattScaling": "Platt scaling",
     "VennAbers": "the Venn-Abers method",

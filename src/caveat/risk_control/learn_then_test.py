@@ -173,7 +173,7 @@ class LearnThenTest(Declared, BaseEstimator):
         arrays = self._losses(losses)
         samples = len(next(iter(arrays.values())))
         if cluster is not None:
-            units = as_column(cluster, "cluster", samples)
+            units, self._unit = as_column(cluster, "cluster", samples), "cluster"
         self.groups_: dict[str, Self] | None = None
         if groups is not None:
             self.groups_ = {}
@@ -245,7 +245,7 @@ class LearnThenTest(Declared, BaseEstimator):
         check_integer(self.starts, "starts")
         if self.starts > 1 and self.method != FIXED:
             raise OptionError(f'starts are for method="{FIXED}"; got method={self.method!r}')
-        self.samples_ = 0
+        self.samples_, self._unit = 0, "sample"
         self._sums: dict[str, FloatArray] = {}
         self._capital: dict[str, FloatArray] = {}
         self._largest: dict[str, FloatArray] = {}
@@ -380,13 +380,16 @@ class LearnThenTest(Declared, BaseEstimator):
             f"at most {risk:g}" + ("" if name == ONE else f" ({name})")
             for name, risk in risks.items()
         ]
-        seen = counted(self.samples_, "calibration sample")
+        unit = self._unit
+        seen = counted(self.samples_, f"calibration {unit}")
+        way = ", each cluster counting the same" if unit == "cluster" else ""
         if self.valid_.any():
             looks = " after any number of looks" if self.p_value == BETTING else ""
             return (
                 f"With {confidence} confidence{looks}, the mean loss of new samples is "
                 f"{' and '.join(limits)} at each of the {int(self.valid_.sum()):,} thresholds of "
-                f"{self.valid_.size:,} that passed, with {seen}, for new samples drawn as these."
+                f"{self.valid_.size:,} that passed{way}, with {seen}, for new {unit}s drawn "
+                "as these."
             )
         return (
             f"No threshold was shown to have a mean loss of {' and '.join(limits)} with "

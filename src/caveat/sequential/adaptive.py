@@ -130,4 +130,6 @@ def long_run_words(method: Any) -> str:
     if bound is None:
         return f"{words}."
     reached = f"after {method.samples_:,} samples the share is within {bound:.3g} of it"
+    if bound >= max(method.coverage, 1 - method.coverage):  # as any share is
+        return f"{words}. There are too few samples yet to bound their share."
     return f"{words}: {reached}, with certainty. Nothing is promised for a given time."

@@ -13,8 +13,7 @@ from .._constructors import declared
 from .._random import RandomState, generator
 from .._validation import FloatArray, as_weights, check_choice, check_flags, check_fraction
 from ..exceptions import InvalidValueError, ShapeError
-from ..predictions import Container
-from ..predictions.given import as_prediction
+from ..predictions.given import as_prediction, prediction_of
 from ..resampling.planning import rounded_up
 from ..results.words import counted
 from ..risk_control.bounds import minimum_units
@@ -278,7 +277,8 @@ class TriagePolicy(BaseEstimator):
         )
         codes = None if cluster is None else cluster_codes(cluster, len(prediction))
         self.given_loss_ = loss is not None
-        self._learn(calibration_samples(scored.total, wrong, weight, codes), rng)
+        calibration = calibration_samples(scored.total, wrong, weight, codes)
+        self._learn(calibration, rng)
         self.center_, self.spread_ = scale_of(scored, slice(None) if weight is None else weight > 0)
         self.remark_ = why_unknown(prediction.members, scored, self.spread_)
         self.signature_ = signature(prediction)
@@ -303,7 +303,7 @@ class TriagePolicy(BaseEstimator):
             parts[name] = part
             prices.append(_price(name, scored.total[rows], part.threshold_, self.threshold_))
         self.groups_, self.prices_ = parts, tuple(prices)
-        self.guarantee_ = self._group_promise()
+        self.guarantee_ = self._group_promise(calibration)
         return self
 
     def _learn(self, calibration: Calibration, rng: np.random.Generator) -> None:
@@ -333,11 +333,7 @@ class TriagePolicy(BaseEstimator):
                 "this TriagePolicy is not fitted yet; call fit(prediction, y) with calibration "
                 "samples first"
             )
-        # The classes of an array are those of fit.
-        known = isinstance(prediction, Container)
-        prediction = as_prediction(
-            prediction, classes=None if known else self.signature_.get("classes")
-        )
+        prediction = prediction_of(prediction, self.signature_.get("classes"))
         check_type(prediction)
         check_signature(self.signature_, signature(prediction))
         names = None if ids is None else to_numpy(ids, "ids").array
@@ -393,25 +389,18 @@ class TriagePolicy(BaseEstimator):
     def _promise(self, calibration: Calibration) -> str:
         """Return the promise, and the evidence for it."""
         risk, confidence = _percent(self.risk, 10), _percent(self.confidence, 10)
-        clustered = calibration.cluster is not None
-        unit = "cluster" if clustered else "sample"
-        way = ", each cluster counting the same" if clustered else ""
-        way += ", each weighted by what it stands for" if calibration.weight is not None else ""
         mean = self.promise == MEAN
         sure = "On average over calibration sets" if mean else f"With {confidence} confidence"
         if self.curve_.reached:
-            promise = (
-                f"{sure}, {self._limit(risk)}{way}, for new "
-                f"{unit}s drawn as the calibration {unit}s were."
-            )
-            promise += _ON_AVERAGE if mean else ""
+            promise = f"{sure}, {self._limit(risk)}{_drawn(calibration)}."
+            promise += f" The {self._what} of {_ON_AVERAGE}" if mean else ""
         else:
             sure = "on average" if mean else f"with {confidence} confidence"
             promise = (
                 f"No threshold was shown to keep the {self._what} of accepted predictions at "
                 f"{risk} {sure}, so none is accepted."
             )
-        evidence = self._evidence() if self.curve_.reached else self._lack(calibration, unit)
+        evidence = self._evidence() if self.curve_.reached else self._lack(calibration)
         wrong = _LOSS if self.given_loss_ else _WRONG[self.tolerance_ is None]
         return " ".join([promise, wrong, evidence])
 
@@ -425,7 +414,7 @@ class TriagePolicy(BaseEstimator):
             return f"the mean loss of the accepted predictions{whose} is at most {risk}"
         return f"at most {risk} of the accepted predictions{whose} are wrong"
 
-    def _group_promise(self) -> str:
+    def _group_promise(self, calibration: Calibration) -> str:
         """Return the promise for groups, where it accepts nothing, and its price."""
         assert self.groups_ is not None
         if self.promise == MEAN:
@@ -434,7 +423,7 @@ class TriagePolicy(BaseEstimator):
             which = "all groups at once" if self.simultaneous else "each group by itself"
             sure = f"With {_percent(self.confidence, 10)} confidence for {which}"
         limit = self._limit(_percent(self.risk, 10), " of the group")
-        words = [f"{sure}, {limit}, for new samples drawn as the calibration samples were."]
+        words = [f"{sure}, {limit}{_drawn(calibration)}."]
         words += [
             f"{name}: {part.guarantee_}"
             for name, part in self.groups_.items()
@@ -456,8 +445,11 @@ class TriagePolicy(BaseEstimator):
         limit = f": the upper limit of the {self._what} is {_percent(curve.upper[place])}"
         return words + ("" if self.promise == MEAN else limit) + "."
 
-    def _lack(self, calibration: Calibration, unit: str) -> str:
+    def _lack(self, calibration: Calibration) -> str:
         """Return how many units are needed."""
+        if not self.curve_.accepted.any():
+            return "All calibration samples are more uncertain than the thresholds to try."
+        unit = _unit(calibration)
         level = (1 - self.confidence) / (1 if calibration.plain else 2)
         least = minimum_units(self.risk, level)
         if self.promise == MEAN:
@@ -477,14 +469,26 @@ class TriagePolicy(BaseEstimator):
 
 
 _ON_AVERAGE = (
-    " The error rate of the threshold that one calibration set gives may well be higher: in "
-    "simulations it is in about every second set. The promise of high probability bounds how often."
+    "the threshold that one calibration set gives may well be higher: in simulations it is in "
+    "about every second set. The promise of high probability bounds how often."
 )
 _LOSS = "The loss of a sample is the one that was given, from 0 to 1."
 _WRONG = {
     True: "A prediction is wrong if its most probable class is not the true one.",
     False: "A prediction is wrong if it is off by more than the tolerance for any target.",
 }
+
+
+def _unit(calibration: Calibration) -> str:
+    return "sample" if calibration.cluster is None else "cluster"
+
+
+def _drawn(calibration: Calibration) -> str:
+    """Return what counts how much in a promise, and for which samples it holds."""
+    unit = _unit(calibration)
+    way = ", each cluster counting the same" if unit == "cluster" else ""
+    way += ", each weighted by what it stands for" if calibration.weight is not None else ""
+    return f"{way}, for new {unit}s drawn as the calibration {unit}s were"
 
 
 def _price(name: str, total: FloatArray, own: float, together: float) -> GroupPrice:
