@@ -4,6 +4,7 @@ from scipy.special import softmax
 
 import caveat
 from caveat.exceptions import InvalidValueError, OptionError, ShapeError
+from caveat.predictions.categorical import order_classes
 
 RNG = np.random.default_rng(2)
 MEAN, VARIANCE = RNG.normal(size=(3, 5, 4)), RNG.gamma(2.0, size=(3, 5, 4))
@@ -167,3 +168,39 @@ class TestProbabilityInterval:
             caveat.ProbabilityInterval.from_binary([[0.1]], [0.2])
         with pytest.raises(ShapeError, match="same shape"):
             caveat.ProbabilityInterval.from_binary([0.1], [0.2, 0.3])
+
+
+@pytest.mark.parametrize("kind", ["probabilities", "logits", "sets", "intervals"])
+def test_classes_in_another_order_keep_all_else(kind):
+    rng = np.random.default_rng(0)
+    p = rng.dirichlet(np.ones(3), (2, 5))
+    made = {
+        "probabilities": lambda c: caveat.Categorical(p, classes=c),
+        "logits": lambda c: caveat.GaussianLogits(p, p + 1, classes=c),
+        "sets": lambda c: caveat.PredictionSet(p[0] > 0.3, coverage=0.9, classes=c),
+        "intervals": lambda c: caveat.ProbabilityInterval(p[0] / 2, p[0], classes=c),
+    }[kind](["c", "a", "b"])
+    found = order_classes(made, ["a", "b", "c"])
+    assert found.classes.tolist() == ["a", "b", "c"]
+    assert getattr(found, "coverage", None) == getattr(made, "coverage", None)
+    for name in made._arrays:
+        np.testing.assert_array_equal(getattr(found, name), getattr(made, name)[..., [1, 2, 0]])
+    assert order_classes(found, ["c", "a", "b"]) == made
+    for others in (None, ["a", "b"], ["a", "b", "d"], made.classes):
+        assert order_classes(made, others) is made
+
+
+def test_sets_in_another_order_compare_as_the_same():
+    rng = np.random.default_rng(0)
+    sets = caveat.PredictionSet(rng.random((60, 3)) > 0.4, coverage=0.9, classes=["a", "b", "c"])
+    other = caveat.PredictionSet(
+        sets.membership[:, [2, 0, 1]], coverage=0.9, classes=["c", "a", "b"]
+    )
+    y = np.array(["a", "b", "c"])[rng.integers(0, 3, 60)]
+    rows = caveat.compare({"one": sets, "two": other}, y, resamples=0).to_frame()
+    one, two = (
+        rows[rows.technique == name].set_index(["metric", "option", "group"]).value
+        for name in ("one", "two")
+    )
+    assert any("coverage" in metric for metric, _, _ in one.index)
+    np.testing.assert_allclose(one, two.loc[one.index])

@@ -144,8 +144,11 @@ def order_classes(prediction: Any, classes: Any) -> Any:
     if own == wanted or len(own) != len(wanted) or {*own} != {*wanted}:
         return prediction
     places = [own.index(label) for label in wanted]
-    arrays = {name: getattr(prediction, name)[..., places] for name in prediction._arrays}
-    return prediction._trusted({**arrays, "classes": prediction.classes[places]})
+    arrays = {
+        name: np.take(getattr(prediction, name), places, axis=-1) for name in prediction._arrays
+    }
+    fields = {**prediction._fields(), **arrays, "classes": prediction.classes[places]}
+    return prediction._trusted(fields)
 
 
 def softmax(logits: FloatArray, out: FloatArray | None = None) -> FloatArray:

@@ -9,7 +9,7 @@ from .._arrays import missing_among, to_numpy
 from .._validation import LabelArray, encode_labels, position
 from ..exceptions import LabelError, OptionError, ShapeError, UnsupportedPredictionError
 from ._container import Container
-from .categorical import Categorical
+from .categorical import Categorical, order_classes
 
 __all__ = ["as_prediction", "prediction_of", "swapped"]
 
@@ -86,11 +86,8 @@ def prediction_of(value: Any, classes: Any) -> Any:
             f"the columns {', '.join(names)} are no names, or the classes in another order than in "
             f"fit, {', '.join(known)}; pass caveat.Categorical(frame, classes=...)"
         )
-    places = [known.index(name) for name in names]
-    made = as_prediction(value, classes=[labels[place] for place in places])
-    order = np.argsort(places)
-    p = np.take(made.probabilities, order, axis=-1)
-    return Categorical._trusted({"probabilities": p, "classes": made.classes[order]})
+    own = [labels[known.index(name)] for name in names]
+    return order_classes(as_prediction(value, classes=own), labels)
 
 
 def swapped(prediction: Any, y: Any) -> bool:
